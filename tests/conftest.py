@@ -1,0 +1,39 @@
+"""Options and fixtures shared by all tests: number format, device, and explicit randomness."""
+
+import pytest
+import torch
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--dtype`` and ``--device``, which re-run the suite in another format or place."""
+    parser.addoption("--dtype", choices=sorted(DTYPES), default="float64")
+    parser.addoption("--device", default="cpu")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests marked ``gpu`` where there is no CUDA device."""
+    if torch.cuda.is_available():
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+@pytest.fixture
+def dtype(request: pytest.FixtureRequest) -> torch.dtype:
+    """The number format under test."""
+    return DTYPES[request.config.getoption("--dtype")]
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> torch.device:
+    """The device under test."""
+    return torch.device(request.config.getoption("--device"))
+
+
+@pytest.fixture
+def generator(device: torch.device) -> torch.Generator:
+    """Explicit randomness with a fixed seed, new for every test."""
+    return torch.Generator(device).manual_seed(0)
