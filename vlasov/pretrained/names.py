@@ -1,0 +1,80 @@
+"""Tensor names of a checkpoint against those that are expected: nothing is silently skipped."""
+
+__all__ = ["IGNORED", "PREFIXES", "bare", "checked"]
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from vlasov.errors import InvalidValue, NotFinite, ShapeMismatch
+
+PREFIXES = ("module.", "_orig_mod.", "bert.")
+"""What wrappers put in front of every name (case E06), in any order and number."""
+
+IGNORED = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.", "cls.")
+"""Beginnings of names that a pretrained BERT may carry and its encoder does not use."""
+
+
+def bare(name: str) -> str:
+    """A tensor's name without the prefixes of wrappers.
+
+    Example:
+        >>> bare("module._orig_mod.bert.pooler.dense.bias")
+        'pooler.dense.bias'
+    """
+    for prefix in PREFIXES:
+        if name.startswith(prefix):
+            return bare(name.removeprefix(prefix))
+    return name
+
+
+def checked(
+    found: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]
+) -> tuple[dict[str, Tensor], tuple[str, ...]]:
+    """The expected tensors in float32 by bare name, and the names in the file left aside.
+
+    Raises:
+        InvalidValue: if a name is missing, unknown or there twice.
+        ShapeMismatch: if a tensor has another shape than the config promises.
+        NotFinite: if a tensor holds NaN or infinity.
+    """
+    named = _unwrapped(found)
+    ignored = tuple(sorted(name for name in named if name.startswith(IGNORED)))
+    missing = sorted(expected.keys() - named.keys())
+    unknown = sorted(named.keys() - expected.keys() - set(ignored))
+    if missing or unknown:
+        raise InvalidValue(
+            f"The tensors do not fit config.json. Missing: {_listed(missing)}. "
+            f"Unknown: {_listed(unknown)}. Use a BERT encoder with the config.json that belongs "
+            f"to it."
+        )
+    return {name: _fitting(name, named[name], expected[name]) for name in expected}, ignored
+
+
+def _unwrapped(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    named: dict[str, Tensor] = {}
+    for name, tensor in found.items():
+        if bare(name) in named:
+            raise InvalidValue(
+                f"The file holds '{bare(name)}' twice, under different prefixes. Keep one of them."
+            )
+        named[bare(name)] = tensor
+    return named
+
+
+def _fitting(name: str, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if tensor.shape != shape:
+        raise ShapeMismatch(
+            f"config.json promises shape {shape} for '{name}' but the file holds "
+            f"{tuple(tensor.shape)}. Use the config.json that belongs to the weights."
+        )
+    weights = tensor.to(torch.float32)
+    if not bool(weights.isfinite().all()):
+        raise NotFinite(f"'{name}' holds NaN or infinity. Copy or train the checkpoint again.")
+    return weights
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:6]) or "none"
+    return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown

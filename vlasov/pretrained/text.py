@@ -1,0 +1,57 @@
+"""A text as a token cloud: one point per token, its index as position."""
+
+__all__ = ["TextTokens", "read_text", "text_tokens"]
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vlasov.errors import InvalidValue
+from vlasov.pretrained.bert import BertCheckpoint
+
+
+@dataclass(frozen=True, eq=False)
+class TextTokens:
+    """The embedded tokens of a text: points of a cloud, their strings, and their order."""
+
+    points: Float[Tensor, "n d"]
+    tokens: tuple[str, ...]
+    positions: Float[Tensor, " n"]
+
+
+def text_tokens(
+    checkpoint: BertCheckpoint, source: str | Path, max_tokens: int | None = None
+) -> TextTokens:
+    """The tokens of a text: a `Path` is read as a UTF-8 file, a string is the text itself.
+
+    Raises:
+        InvalidValue: for a missing, binary or empty file, or more tokens than positions.
+    """
+    text = read_text(source) if isinstance(source, Path) else source
+    tokens, points = checkpoint.embed(text, max_tokens)
+    positions = torch.arange(len(tokens), dtype=points.dtype, device=points.device)
+    return TextTokens(points, tuple(tokens), positions)
+
+
+def read_text(path: Path) -> str:
+    """The content of a UTF-8 text file.
+
+    Raises:
+        InvalidValue: if it is missing, a folder, unreadable or not text.
+    """
+    if not path.is_file():
+        found = "is a folder" if path.is_dir() else "does not exist"
+        raise InvalidValue(f"A text file is needed but '{path}' {found}. Give a plain text file.")
+    refusal = InvalidValue(
+        f"'{path}' is not plain text in UTF-8. Convert it, or give another file."
+    )
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise refusal from None
+    if "\0" in text:
+        raise refusal
+    return text
