@@ -1,0 +1,113 @@
+r"""How the sums over a cloud are evaluated; an engine knows no attention variant.
+
+.. math:: Z_i = \sum_j e^{\langle q_i, k_j\rangle + b_j}, \qquad
+          \mathrm{average}_i = Z_i^{-1} \sum_j e^{\langle q_i, k_j\rangle + b_j} v_j
+
+A query that sees no key (or only keys of weight zero) averages to 0 and has log-sum ``-inf``;
+gradients stay finite there. Half-precision inputs are summed in float32 and rounded once.
+"""
+
+__all__ = ["Engine", "PairKernel"]
+
+import abc
+from collections.abc import Callable
+from typing import ClassVar
+
+from jaxtyping import Float
+from torch import Tensor
+
+from vlasov._shapes import KeyLogits, Keys, Queries, Values
+from vlasov.engines.pairs import Pairs
+from vlasov.engines.visibility import Visibility
+
+PairKernel = Callable[[Tensor], Tensor]
+
+
+class Engine(abc.ABC):
+    """Evaluates sums over a cloud: the only place where memory, speed and error are discussed.
+
+    A new engine implements the four hooks on `Pairs`; number formats and centring are done here.
+    """
+
+    name: ClassVar[str]
+
+    def average(
+        self,
+        q: Queries,
+        k: Keys,
+        v: Values,
+        key_logits: KeyLogits,
+        *,
+        mask: Visibility | None = None,
+    ) -> Float[Tensor, "*batch nq dv"]:
+        r"""The average :math:`\sum_j p_{ij} v_j`, :math:`p_i = \mathrm{softmax}_j(s_{ij})`."""
+        pairs = Pairs(q, k, v, key_logits, mask).working()
+        if _centrable(pairs):
+            pairs, _ = pairs.centred()
+        return self._average(pairs).to(v.dtype)
+
+    def log_sum(
+        self, q: Queries, k: Keys, key_logits: KeyLogits, *, mask: Visibility | None = None
+    ) -> Float[Tensor, "*batch nq"]:
+        r"""The logarithm :math:`\log \sum_j e^{s_{ij}}`."""
+        pairs = Pairs(q, k, k, key_logits, mask).working()
+        if not _centrable(pairs):
+            return self._log_sum(pairs).to(q.dtype)
+        pairs, centre = pairs.centred()
+        return (self._log_sum(pairs) + (pairs.q * centre).sum(-1)).to(q.dtype)
+
+    def pair_sum(
+        self,
+        pair: PairKernel,
+        q: Queries,
+        k: Keys,
+        v: Values,
+        log_w: KeyLogits,
+        *,
+        mask: Visibility | None = None,
+    ) -> Float[Tensor, "*batch nq dv"]:
+        r"""The sum :math:`\sum_j w_j\,\mathrm{pair}(s_{ij})\, v_j` for any kernel.
+
+        The scores are without key logits: :math:`s_{ij} = \langle q_i, k_j\rangle` less the
+        penalty of the mask.
+        """
+        return self._pair_sum(pair, Pairs(q, k, v, log_w, mask).working()).to(v.dtype)
+
+    def leader_average(
+        self,
+        q: Queries,
+        k: Keys,
+        v: Values,
+        log_w: KeyLogits,
+        *,
+        tie: float,
+        mask: Visibility | None = None,
+    ) -> Float[Tensor, "*batch nq dv"]:
+        """The weighted average of the values whose score ties with the largest of the row.
+
+        A tie is within `tie` times the largest absolute score of the row.
+        """
+        return self._leader_average(Pairs(q, k, v, log_w, mask).working(), tie).to(v.dtype)
+
+    @abc.abstractmethod
+    def _average(self, pairs: Pairs) -> Tensor: ...
+
+    @abc.abstractmethod
+    def _log_sum(self, pairs: Pairs) -> Tensor: ...
+
+    @abc.abstractmethod
+    def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor: ...
+
+    @abc.abstractmethod
+    def _leader_average(self, pairs: Pairs, tie: float) -> Tensor: ...
+
+    @abc.abstractmethod
+    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:
+        """Bytes needed beyond the inputs for one sum without gradients.
+
+        Heads and batch members count as queries; `keys` is the number that one query meets.
+        """
+
+
+def _centrable(pairs: Pairs) -> bool:
+    return pairs.mask is None and pairs.k.shape[-2] > 0
