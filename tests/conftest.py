@@ -1,5 +1,8 @@
 """Options and fixtures shared by all tests: number format, device, and explicit randomness."""
 
+from collections.abc import Iterator
+
+import jaxtyping
 import pytest
 import torch
 
@@ -37,3 +40,11 @@ def device(request: pytest.FixtureRequest) -> torch.device:
 def generator(device: torch.device) -> torch.Generator:
     """Explicit randomness with a fixed seed, new for every test."""
     return torch.Generator(device).manual_seed(0)
+
+
+@pytest.fixture
+def unchecked_types() -> Iterator[None]:
+    """No run-time type checks: for long runs, whose calls the unit tests check on short ones."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

@@ -3,7 +3,18 @@
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-__all__ = ["Covariance", "KeyLogits", "Keys", "LogWeights", "Matrix", "Points", "Positions", "Queries", "Values", "Visible"]
+__all__ = [
+    "Covariance",
+    "KeyLogits",
+    "Keys",
+    "LogWeights",
+    "Matrix",
+    "Points",
+    "Positions",
+    "Queries",
+    "Values",
+    "Visible",
+]
 
 Points = Float[Tensor, "*batch n d"]
 LogWeights = Float[Tensor, "*batch n"]

@@ -1,13 +1,13 @@
 """Named choices: a closed list of classes, built from spec strings such as ``sinkhorn:eps=0.3``.
 
-A spec is ``name`` or ``name:key=value,key=value``. `Catalogue.build` reads it, `Catalogue.spec` writes it,
-and the two are inverse to each other on values that differ from the defaults.
+A spec is ``name`` or ``name:key=value,key=value``. `Catalogue.build` reads it, `Catalogue.spec`
+writes it, and the two are inverse to each other on values that differ from the defaults.
 """
 
 import dataclasses
 import difflib
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Generic, Protocol, TYPE_CHECKING, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from vlasov.errors import InvalidValue, UnknownName
 
@@ -40,7 +40,7 @@ def nearest(found: str, known: Iterable[str], *, kind: str) -> UnknownName:
     return UnknownName(f"Unknown {kind} '{found}'{hint} Known: {', '.join(names)}.")
 
 
-def _parse(text: str, default: Any, *, where: str) -> Any:
+def _parse(text: str, default: object, *, where: str) -> bool | int | float | str:
     """The value written in a spec, read as the type of the field's default."""
     try:
         if isinstance(default, bool):
@@ -56,7 +56,8 @@ def _parse(text: str, default: Any, *, where: str) -> Any:
 class Catalogue(Generic[T]):
     """A closed list of dataclasses by name.
 
-    Every member is a dataclass with a class variable `name`; the fields with a default are its spec arguments.
+    Every member is a dataclass with a class variable `name`; the fields with a default are its
+    spec arguments.
     """
 
     def __init__(self, kind: str, members: Iterable[type[T]]) -> None:
