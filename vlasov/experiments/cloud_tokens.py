@@ -1,0 +1,87 @@
+"""The cloud that a simulation starts from: drawn, read from a file, or the words of a text."""
+
+__all__ = ["Tokens", "initial_tokens", "placed"]
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from vlasov.cloud import Cloud
+from vlasov.errors import InvalidValue
+from vlasov.experiments.cloud_checks import DTYPES
+from vlasov.experiments.cloud_config import CloudConfig
+from vlasov.experiments.starts import STARTS, Gaussian
+from vlasov.geometry import Geometry
+from vlasov.pretrained import BertCheckpoint, text_tokens
+
+_SAMPLE = Path(__file__).with_name("sample.txt")
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """A cloud, and the words its tokens stand for where it is a text."""
+
+    cloud: Cloud
+    words: tuple[str, ...] = ()
+
+
+def initial_tokens(config: CloudConfig, checkpoint: BertCheckpoint | None) -> Tokens:
+    """The tokens as drawn or read, in fp64."""
+    if config.tokens is None:
+        tokens = Tokens(_drawn(config))
+    elif config.tokens.startswith("text:"):
+        tokens = _text(config, checkpoint)
+    else:
+        tokens = Tokens(Cloud.load(config.tokens))
+    return Tokens(tokens.cloud.to(dtype=torch.float64), tokens.words)
+
+
+def placed(cloud: Cloud, geometry: Geometry, config: CloudConfig) -> Cloud:
+    """The tokens where they start, in the number format and on the device of the settings.
+
+    Drawn tokens are brought onto the geometry; those of a file only where `project` says so.
+    """
+    if config.tokens is None or config.project:
+        moved = geometry.retract(cloud.points)
+        # points that are there keep their last digit: Python and the command line then agree
+        if not torch.allclose(moved, cloud.points, rtol=0.0, atol=1e-12):
+            cloud = cloud.with_points(moved)
+    return cloud.to(dtype=DTYPES[str(config.dtype)], device=config.device)
+
+
+def _drawn(config: CloudConfig) -> Cloud:
+    start = STARTS.build(config.init or "gaussian")
+    if not config.mean and not config.cov:
+        return start.cloud(config.n, config.d, config.seed)
+    if not isinstance(start, Gaussian):
+        raise InvalidValue(f"'mean' and 'cov' belong to a gaussian start, not to '{start.name}'.")
+    mean = _entries(config.mean, config.d, name="mean") if config.mean else torch.zeros(config.d)
+    return Cloud.gaussian(config.n, mean, _covariance(config, start.std), seed=config.seed)
+
+
+def _covariance(config: CloudConfig, std: float) -> torch.Tensor:
+    if not config.cov:
+        return std**2 * torch.eye(config.d)
+    if len(config.cov) == config.d**2:
+        return torch.tensor(config.cov, dtype=torch.float64).reshape(config.d, config.d)
+    return torch.diag(_entries(config.cov, config.d, name="cov"))
+
+
+def _entries(values: tuple[float, ...], d: int, *, name: str) -> torch.Tensor:
+    if len(values) != d:
+        also = f" or {d * d}" if name == "cov" else ""
+        raise InvalidValue(
+            f"'{name}' needs {d}{also} numbers for tokens of width {d} but got {len(values)}."
+        )
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _text(config: CloudConfig, checkpoint: BertCheckpoint | None) -> Tokens:
+    if checkpoint is None:
+        raise InvalidValue("The words of a text need a checkpoint. Add --pretrained NAME.")
+    source = str(config.tokens).removeprefix("text:")
+    read = text_tokens(
+        checkpoint, _SAMPLE if source == "sample" else Path(source), config.max_tokens
+    )
+    return Tokens(Cloud(read.points, positions=read.positions), read.tokens)

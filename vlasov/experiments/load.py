@@ -1,0 +1,66 @@
+"""Any run folder as a `Run`."""
+
+__all__ = ["load_run"]
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vlasov.errors import RunFolderError
+from vlasov.experiments.checkpoint import Checkpoint
+from vlasov.experiments.cloud_checks import DTYPES
+from vlasov.experiments.folder_store import RunFolder
+from vlasov.experiments.record import restored
+from vlasov.run import Run
+
+
+def load_run(path: str | Path) -> Run:
+    """The run in a folder, on the CPU; of one that was killed, the frames to its last checkpoint.
+
+    Raises:
+        RunFolderError: if the folder holds no run, is of a later version, or lacks a file.
+    """
+    folder = RunFolder.open(path)
+    try:
+        dtype = DTYPES[folder.provenance()["dtype"]]
+        if folder.has_result:
+            result = folder.result()
+            return restored(result, folder.frames.read(result["frames"]), dtype)
+        checkpoint = folder.checkpoint()
+        if checkpoint is None:
+            raise RunFolderError(
+                f"The run in '{path}' was killed before its first checkpoint. "
+                "Start it again with --overwrite."
+            )
+        arrays = folder.frames.read(checkpoint.frames) | _kept(checkpoint)
+        return restored(_unfinished(float(arrays["time"][-1])), arrays, dtype)
+    except KeyError as error:
+        raise RunFolderError(
+            f"The run in '{path}' lacks {error}. "
+            "Restore the folder, or run again with --overwrite."
+        ) from None
+
+
+def _kept(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """The only points kept; those on disk may be of another time."""
+    if checkpoint.last is None:
+        return {}
+    time, points = checkpoint.last
+    return {"points": points[None], "point_time": torch.tensor([time], dtype=torch.float64)}
+
+
+def _unfinished(time: float) -> dict[str, Any]:
+    return {
+        "status": "unfinished",
+        "message": f"Killed after t = {time:.6g}. Go on with --resume.",
+        "stopped_at": time,
+        "events": [],
+        "steps": 0,
+        "rejected": 0,
+        "evaluations": 0,
+        "facts": {},
+        "member_status": [],
+        "member_stopped_at": [],
+    }
