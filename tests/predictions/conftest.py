@@ -1,0 +1,7 @@
+"""Predictions are long runs."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _long_run(unchecked_types: None) -> None: ...
