@@ -239,7 +239,7 @@ class Boastful(OneStep):
 
     name = "boastful"
     order = 1
-    error_order = 2
+    error_order = 2  # pyright: ignore[reportAssignmentType]
 
     def step(self, field, t, x, h, first_slope=None) -> Step:
         return Step(x)

@@ -98,8 +98,8 @@ class Alibi(Mask):
         slopes = self.slope if isinstance(self.slope, tuple) else (self.slope,)
         if not slopes or not all(0 <= slope < math.inf for slope in slopes):
             raise InvalidValue(
-                f"ALiBi takes finite slopes >= 0 but got {self.slope}; write 'alibi:slope=0.5', or "
-                f"give one per head."
+                f"ALiBi takes finite slopes >= 0 but got {self.slope}; write "
+                f"'alibi:slope=0.5', or give one per head."
             )
 
     def bind(  # noqa: D102

@@ -2,6 +2,7 @@
 
 The gradient evaluates each block again. Results are written into tensors allocated beforehand:
 small results kept between large temporaries would fragment the heap until it is of order n².
+A gradient that is to be differentiated again keeps every block, so it takes the memory of `dense`.
 """
 
 __all__ = ["BlockSum", "sum_by_rows"]
@@ -11,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.visibility import Visibility
@@ -62,28 +62,45 @@ class _ByRows(torch.autograd.Function):
         return _filled(block_sum, Pairs(*operands, mask=mask), rows)
 
     @staticmethod
-    @once_differentiable
-    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(
         ctx: Any,  # noqa: ANN401 - torch's own context
         *grads: Tensor,
     ) -> tuple[Tensor | None, ...]:
         block_sum, rows, mask = ctx.setting
+        pairs = Pairs(*ctx.saved_tensors, mask=mask)
+        if torch.is_grad_enabled():
+            found = _differentiable_gradients(block_sum, pairs, grads[0])
+        else:
+            found = _summed_gradients(block_sum, pairs, grads[0], rows)
         wanted: Sequence[bool] = ctx.needs_input_grad[3:]
-        operands = [x.detach() for x in ctx.saved_tensors]
-        sums = [torch.zeros_like(x) for x in operands]
-        pairs, start = Pairs(*operands, mask=mask), 0
-        for block, grad in zip(pairs.blocks(rows), grads[0].split(rows, dim=-2), strict=True):
-            parts = _block_gradients(block_sum, block, grad)
-            taken = slice(start, start + block.q.shape[-2])
-            for total, part in zip([sums[0][..., taken, :], *sums[1:]], parts, strict=True):
-                total += part
-            start = taken.stop
-        kept = (total if want else None for total, want in zip(sums, wanted, strict=True))
+        kept = (x if want else None for x, want in zip(found, wanted, strict=True))
         return None, None, None, *kept
 
 
-def _block_gradients(block_sum: BlockSum, block: Pairs, grad: Tensor) -> Sequence[Tensor]:
-    operands = [x.detach().requires_grad_() for x in (block.q, block.k, block.v, block.logits)]
+def _summed_gradients(
+    block_sum: BlockSum, pairs: Pairs, grad: Tensor, rows: int
+) -> Sequence[Tensor]:
+    sums = [torch.zeros_like(x) for x in (pairs.q, pairs.k, pairs.v, pairs.logits)]
+    start = 0
+    for block, part in zip(pairs.blocks(rows), grad.split(rows, dim=-2), strict=True):
+        found = _gradients(block_sum, block.detach(), part)
+        taken = slice(start, start + block.q.shape[-2])
+        for total, term in zip([sums[0][..., taken, :], *sums[1:]], found, strict=True):
+            total += term
+        start = taken.stop
+    return sums
+
+
+def _gradients(block_sum: BlockSum, block: Pairs, grad: Tensor) -> Sequence[Tensor]:
+    operands = [x.requires_grad_() for x in (block.q, block.k, block.v, block.logits)]
     with torch.enable_grad():
-        total = block_sum(Pairs(*operands, mask=block.mask))
+        total = block_sum(block)
     return torch.autograd.grad(total, operands, grad, materialize_grads=True)
+
+
+def _differentiable_gradients(block_sum: BlockSum, pairs: Pairs, grad: Tensor) -> Sequence[Tensor]:
+    # Views: queries, keys and values may be one tensor, whose parts are wanted one by one.
+    operands = [x.view_as(x) for x in (pairs.q, pairs.k, pairs.v, pairs.logits)]
+    operands = [x if x.requires_grad else x.detach().requires_grad_() for x in operands]
+    total = block_sum(Pairs(*operands, mask=pairs.mask))
+    return torch.autograd.grad(total, operands, grad, create_graph=True, materialize_grads=True)

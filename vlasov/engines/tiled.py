@@ -1,6 +1,6 @@
 """Row blocks of the dense engine: memory of order n, whatever the kernel or the mask.
 
-The gradient evaluates each block again; second derivatives flow only where all fits in one block.
+The gradient evaluates each block again. Second derivatives flow with the memory of `dense`.
 """
 
 __all__ = ["Tiled"]
