@@ -103,6 +103,7 @@ def test_v08_cross_ratios_are_conserved_without_temperature(d):
     assert drift(1.0) > 0.01  # the control moves
 
 
+@pytest.mark.slow
 def test_v09_ott_antonsen():
     r0, n = 0.2, 4001
     mobius = (1 - r0) / (1 + r0)
