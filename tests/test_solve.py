@@ -164,3 +164,12 @@ def test_refusals(choices, error, phrase, cloud):
 def test_tokens_off_the_sphere_are_refused(cloud):
     with pytest.raises(NotOnGeometry):
         vl.simulate(plain(geometry="sphere"), cloud, until=1.0)
+
+
+@pytest.mark.parametrize(
+    ("parts", "step", "integrator"),
+    [({}, 0.1, "rk4"), ({}, "adaptive", "tsit5"), ({"noise": "common"}, 0.1, "heun")],
+)
+def test_the_integrator_where_none_is_named(parts, step, integrator, cloud):
+    run = vl.simulate(plain(**parts), cloud, until=0.1, step=step)
+    assert run.facts["integrator"] == integrator

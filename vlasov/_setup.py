@@ -1,6 +1,6 @@
 """A simulation set up: a cloud under an equation as problem and plan of the integrator."""
 
-__all__ = ["Setup", "stepping"]
+__all__ = ["Setup", "stepping", "usual_integrator"]
 
 import math
 from collections.abc import Callable
@@ -34,8 +34,15 @@ from vlasov.stopping import BlowUp, Custom, Stop
 Velocity = Callable[[float | Tensor, Tensor], Tensor]
 
 
+def usual_integrator(pde: TransformerPDE, step: float | str) -> str:
+    """The integrator where none is named: Heun under noise, by the kind of step elsewhere."""
+    if pde.noise is not None:
+        return "heun"
+    return "tsit5" if step == "adaptive" else "rk4"
+
+
 def stepping(
-    step: float | str, integrator: str | Method | None, error: str, adaptive: AdaptiveStep
+    step: float | str, integrator: str | Method, error: str, adaptive: AdaptiveStep
 ) -> tuple[Method, FixedStep | AdaptiveStep]:
     """The method and the rule for its steps, as the user names them.
 
@@ -48,8 +55,7 @@ def stepping(
         )
     if error not in {"embedded", "doubling"}:
         raise InvalidValue(f"error is 'embedded' or 'doubling' but got '{error}'; choose one.")
-    chosen = integrator or ("tsit5" if step == "adaptive" else "rk4")
-    method = build_method(chosen) if isinstance(chosen, str) else chosen
+    method = build_method(integrator)
     if error == "doubling":
         method = Doubled(method)
     return method, adaptive if isinstance(step, str) else FixedStep(float(step))

@@ -97,8 +97,8 @@ class CloudConfig:
     )
     integrator: str | None = option(
         None,
-        "euler, heun, rk4, bosh3, dopri5, tsit5, stiff, ... Default: rk4 for fixed steps, tsit5 "
-        "for adaptive ones.",
+        "euler, heun, rk4, bosh3, dopri5, tsit5, stiff, ... Default: dopri5 for fixed steps, "
+        "tsit5 for adaptive ones, heun under noise.",
     )
     rtol: float = option(1e-6, "Relative tolerance of adaptive steps.")
     atol: float = option(1e-9, "Absolute tolerance of adaptive steps.")

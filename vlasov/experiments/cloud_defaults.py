@@ -44,8 +44,16 @@ def with_equation(
         decided,
         {"beta": 9.0 if on_sphere else 1.0, "observe": _observables(config, cloud.d, norm)},
     )
+    decided = _filled(decided, {"integrator": _integrator(decided)})
     project = config.project or (checkpoint is not None and config.geometry is None)
     return dataclasses.replace(decided, n=cloud.n, d=cloud.d, project=project)
+
+
+def _integrator(config: CloudConfig) -> str:
+    """One that estimates the error of its steps wherever there is such a method."""
+    if config.noise is not None:
+        return "heun"
+    return "tsit5" if config.step == "adaptive" else "dopri5"
 
 
 def _filled(config: CloudConfig, choices: dict[str, object]) -> CloudConfig:
