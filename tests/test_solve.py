@@ -173,3 +173,23 @@ def test_tokens_off_the_sphere_are_refused(cloud):
 def test_the_integrator_where_none_is_named(parts, step, integrator, cloud):
     run = vl.simulate(plain(**parts), cloud, until=0.1, step=step)
     assert run.facts["integrator"] == integrator
+
+
+def test_one_observable_or_stop_may_stand_alone(cloud):
+    run = vl.simulate(plain(), cloud, until=0.2, step=0.1, observe="energy", stop="merge")
+    assert set(run.observables) == {"energy"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "phrase"),
+    [
+        ({"observe": "enrgy"}, "did you mean 'energy'"),
+        ({"save_every": 2.5}, "save_every must be a whole number"),
+        ({"max_steps": 2.5}, "max_steps must be a whole number"),
+        ({"max_steps": 0}, "max_steps must be a whole number"),
+        ({"wall_time": -1.0}, "wall-time limit in seconds must be a finite number above 0"),
+    ],
+)
+def test_counts_and_names_are_refused_in_words(choices, phrase, cloud):
+    with pytest.raises(vl.VlasovError, match=phrase):
+        vl.simulate(plain(), cloud, until=0.2, step=0.1, **choices)

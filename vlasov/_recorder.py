@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from vlasov.catalogue import nearest
 from vlasov.cloud import Cloud
 from vlasov.energies import Dissipation, Energy
 from vlasov.errors import InvalidValue
@@ -16,7 +17,7 @@ from vlasov.pde import TransformerPDE
 from vlasov.run import EventRecord, Monitor, Run
 
 Measure = Callable[[Cloud], Tensor]
-Observed = Sequence[str | Observable] | Mapping[str, Measure]
+Observed = str | Sequence[str | Observable] | Mapping[str, Measure]
 
 
 def observables_of(pde: TransformerPDE, observe: Observed) -> dict[str, Measure]:
@@ -25,8 +26,10 @@ def observables_of(pde: TransformerPDE, observe: Observed) -> dict[str, Measure]
         return dict(observe)
     own: dict[str, Measure] = {"energy": Energy(pde), "dissipation": Dissipation(pde)}
     named: dict[str, Measure] = {}
-    for item in observe:
+    for item in [observe] if isinstance(observe, str) else observe:
         if isinstance(item, str):
+            if item.partition(":")[0] not in {*own, *OBSERVABLES}:
+                raise nearest(item, [*own, *OBSERVABLES], kind="observable")
             named[item] = own[item] if item in own else OBSERVABLES.build(item)
         else:
             named[OBSERVABLES.spec(item)] = item

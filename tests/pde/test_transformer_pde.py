@@ -1,5 +1,6 @@
 """The description: every part by object or by name, refused by name where it does not fit."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -101,3 +102,20 @@ def test_attention_matrix_reproduces_the_velocity():
     assert weights.shape == (3, 9, 9)
     values = maps.project(cloud.points)[2]
     torch.testing.assert_close((weights @ values).sum(0), vl.velocity(pde, cloud))
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_a_mask_may_be_an_array_or_lists():
+    cloud = vl.Cloud([[1.0], [2.0]])
+    rows = [[True, False], [True, True]]
+    wanted = vl.velocity(vl.TransformerPDE(mask="causal"), cloud)
+    for mask in (rows, np.array(rows)):
+        assert torch.allclose(vl.velocity(vl.TransformerPDE(mask=mask), cloud), wanted)
+    with pytest.raises(vl.VlasovError, match="True"):
+        vl.TransformerPDE(mask=np.eye(2))
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_beta_is_a_number():
+    with pytest.raises(InvalidValue, match="finite number but got '2'"):
+        vl.TransformerPDE(beta="2")

@@ -21,11 +21,12 @@ from vlasov.experiments.monitor import FolderMonitor, Watch
 from vlasov.experiments.record import provenance_of, result_of
 from vlasov.experiments.settings import from_mapping
 from vlasov.geometry import GEOMETRIES
-from vlasov.pde import TransformerPDE, dedrifted
+from vlasov.pde import TransformerPDE, dedrifted, velocity
 from vlasov.pretrained import BertCheckpoint
 from vlasov.run import Run
 from vlasov.solve import simulate
 
+_PROBE = 8  # tokens
 RESUMABLE = frozenset({"interrupted", "max-steps", "wall-time"})
 """Statuses of runs that did not come to their own end."""
 
@@ -64,7 +65,14 @@ def prepare(config: CloudConfig) -> Simulation:
     )
     geometry.check(cloud.points)
     moved = dedrifted(pde, cloud.d).pde if config.frame == "dedrifted" else pde
+    velocity(moved, _few(cloud))  # what cannot be evaluated is refused before a file is touched
     return Simulation(config, moved, cloud, tokens.words)
+
+
+def _few(cloud: Cloud) -> Cloud:
+    """The first tokens, equally weighted: enough for any refusal, whatever the cloud's size."""
+    positions = None if cloud.positions is None else cloud.positions[..., :_PROBE]
+    return Cloud(cloud.points[..., :_PROBE, :], positions=positions)
 
 
 def run(simulation: Simulation, folder: RunFolder, *, watch: Watch | None = None) -> Run:

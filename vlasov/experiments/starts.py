@@ -73,6 +73,8 @@ class Mixture(Start):
         """Draws, cluster after cluster."""
         if self.clusters < 1:
             raise InvalidValue(f"A mixture needs at least 1 cluster but got {self.clusters}.")
+        if self.spread < 0:
+            raise InvalidValue(f"A mixture needs a spread of 0 or more but got {self.spread}.")
         # another seed than the draws: their first numbers would be the centres
         means = Cloud.sphere(self.clusters, d, radius=self.radius, seed=seed + 1).points
         cov = self.spread**2 * torch.eye(d).expand(self.clusters, d, d)

@@ -13,8 +13,16 @@ from vlasov.integration.method import Method
 def _positive(value: float | None, what: str) -> None:
     if value is not None and not (math.isfinite(value) and value > 0):
         raise InvalidValue(
-            f"{what} must be a finite number above 0 but is {value}. Give one; the direction of "
-            f"time comes from start and end."
+            f"{what} must be a finite number above 0 but is {value:g}. Give one: backward runs "
+            f"come from an end before the start."
+        )
+
+
+def _count(value: int | None, what: str) -> None:
+    # a fraction is refused in words: nothing checks types outside the tests
+    if value is not None and not (float(value).is_integer() and value >= 1):
+        raise InvalidValue(
+            f"{what} must be a whole number, at least 1, but is {value}. Give a count."
         )
 
 
@@ -74,7 +82,7 @@ class Limits:
     wall_time: float | None = None
 
     def __post_init__(self) -> None:
-        _positive(None if self.max_steps is None else float(self.max_steps), "max_steps")
+        _count(self.max_steps, "max_steps")
         _positive(self.wall_time, "A wall-time limit in seconds")
 
 
@@ -101,7 +109,4 @@ class Plan:
     def __post_init__(self) -> None:
         if self.save_at is not None and self.save_every is not None:
             raise InvalidValue("save_at and save_every are both given. Choose one of them.")
-        if self.save_every is not None and self.save_every < 1:
-            raise InvalidValue(
-                f"save_every must be at least 1 but is {self.save_every}. Give a count."
-            )
+        _count(self.save_every, "save_every")

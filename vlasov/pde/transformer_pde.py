@@ -77,10 +77,9 @@ class TransformerPDE:
         terms: str | Term | Sequence[str | Term] = (),
         noise: str | Noise | None = None,
     ) -> None:
-        if not math.isfinite(beta):
-            raise InvalidValue(
-                f"beta must be a finite number but got {beta}; give a finite value."
-            )
+        # nothing checks types outside the tests
+        if not (isinstance(beta, int | float) and math.isfinite(beta)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidValue(f"beta must be a finite number but got {beta!r}; give one.")
         parts = [terms] if isinstance(terms, str | Term) else terms
         built = tuple(TERMS.build(term) if isinstance(term, str) else term for term in parts)
         self._set("attention", build_attention(attention))
@@ -175,9 +174,9 @@ class TransformerPDE:
 
 
 def _mask(mask: str | Mask | Tensor | None) -> Mask | None:
-    if isinstance(mask, Tensor):
-        return Explicit(mask)
-    return MASKS.build(mask) if isinstance(mask, str) else mask
+    if mask is None or isinstance(mask, Mask):
+        return mask
+    return MASKS.build(mask) if isinstance(mask, str) else Explicit(torch.as_tensor(mask))
 
 
 def _check_momentum(terms: tuple[Term, ...]) -> None:
