@@ -14,6 +14,7 @@ CLUSTERS = [0.0, 0.01, 0.02, 1.3, 1.31, 2.9, 2.92, 4.4]
 PDE = vl.TransformerPDE(beta=9.0, geometry="sphere")
 
 
+@pytest.mark.slow
 def test_merged_and_full_runs_agree():
     choices = {"until": 40.0, "step": 0.05, "save_at": tuple(float(t) for t in range(0, 41, 4))}
     full = vl.simulate(PDE, circle(CLUSTERS), **choices)

@@ -60,6 +60,7 @@ def test_a09_the_slope_on_a_standard_gaussian_is_the_golden_ratio() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a10_small_regularisation_gives_the_cost_or_an_error() -> None:
     x = torch.tensor([[[0.0], [1.0], [2.0]]], dtype=torch.float64)
     y = torch.tensor([[[0.5], [1.5], [3.0]]], dtype=torch.float64)

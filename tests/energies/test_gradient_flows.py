@@ -160,6 +160,7 @@ def test_half_precision_clouds_have_energies_in_single_precision():
     assert_close(value, energy(pde, cloud.to(dtype=torch.float32)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["softmax", "unnormalised"])
 def test_v07_energy_balance_on_the_sphere(attention):
     beta, h, steps = 3.0, 2.5e-3, 200  # errors of order h^4 = 4e-11

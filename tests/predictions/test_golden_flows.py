@@ -9,6 +9,7 @@ from scipy.special import exp1
 import vlasov as vl
 
 
+@pytest.mark.slow
 def test_golden_11_one_token_blows_up():
     token = vl.Cloud([[0.7]])
     exact = {"unnormalised": exp1(0.49) / 2, "linear": 1 / (2 * 0.49)}

@@ -20,6 +20,7 @@ def observed_order(errors: list[float]) -> float:
     return -slope(np.arange(len(errors)), np.log2(errors))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("integrator", "order"), [("euler", 1), ("heun", 2), ("rk4", 4)])
 def test_v11_order_on_the_sphere(integrator, order):
     cloud = vl.Cloud.sphere(n=16, d=3, seed=1)
@@ -50,6 +51,7 @@ def test_v12_splitting_of_attention_and_mlp(integrator, order):
     assert observed_order(errors) == pytest.approx(order, abs=0.1)
 
 
+@pytest.mark.slow
 def test_v20_energy_staircase_by_the_stiff_method():
     cloud = circle(torch.tensor([0.0, 1.3, 2.9, 4.4], dtype=torch.float64))
     pde = sphere_pde("softmax", 9.0)
@@ -82,6 +84,7 @@ def test_v20_energy_staircase_by_the_stiff_method():
     assert level[-1] == pytest.approx(0.5, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.0, 1.0])
 def test_v31_causal_spectrum(beta):
     cloud = vl.Cloud.sphere(n=8, d=3, seed=9)
