@@ -9,6 +9,7 @@ from vlasov.energies import dissipation, energy
 from vlasov.engines import ENGINES
 from vlasov.errors import VlasovError
 from vlasov.experiments.load import load_run
+from vlasov.gaussian import Gaussian
 from vlasov.geometry import GEOMETRIES
 from vlasov.pde import TransformerPDE, attention_matrix, dedrifted, velocity
 from vlasov.projections import LayeredProjections, Projections, RedrawnProjections
@@ -22,6 +23,7 @@ __all__ = [
     "ENGINES",
     "GEOMETRIES",
     "Cloud",
+    "Gaussian",
     "LayeredProjections",
     "Projections",
     "RedrawnProjections",
