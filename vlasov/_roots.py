@@ -29,7 +29,10 @@ class _Root(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ANN401
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the decorator hides a name
+        ctx: Any,  # noqa: ANN401
+        *gradients: Tensor,
+    ) -> Tensor:
         widths, u = ctx.saved_tensors
         sums = widths.unsqueeze(-1) + widths.unsqueeze(-2)
         inner = u.mT @ ((gradients[0] + gradients[0].mT) / 2) @ u

@@ -126,8 +126,8 @@ class Gaussian:
         self, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> "Gaussian":
         """The law on another device or in another precision."""
-        place = {"device": device, "dtype": dtype}
-        return Gaussian.of_factor(self.mean.to(**place), self.factor.to(**place))
+        mean = self.mean.to(device=device, dtype=dtype)
+        return Gaussian.of_factor(mean, self.factor.to(mean))
 
 
 def _require_fit(mean: Tensor, cov: Tensor) -> None:

@@ -1,13 +1,24 @@
 """How the sums over a cloud are evaluated: one engine per way."""
 
-__all__ = ["ENGINES", "Auto", "Dense", "Engine", "Fused", "PairKernel", "Tiled", "Visibility"]
+__all__ = [
+    "ENGINES",
+    "Auto",
+    "Dense",
+    "Direct",
+    "Engine",
+    "Fused",
+    "PairKernel",
+    "Tiled",
+    "Visibility",
+]
 
 from vlasov.catalogue import Catalogue
 from vlasov.engines.auto import Auto
 from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.dense import Dense
+from vlasov.engines.direct import Direct
 from vlasov.engines.fused import Fused
 from vlasov.engines.tiled import Tiled
 from vlasov.engines.visibility import Visibility
 
-ENGINES: Catalogue[Engine] = Catalogue("engine", [Auto, Dense, Fused, Tiled])
+ENGINES: Catalogue[Engine] = Catalogue("engine", [Auto, Dense, Direct, Fused, Tiled])

@@ -1,0 +1,139 @@
+"""The compiled pass: its exponential, shifts, tiles, and what its answer must not depend on."""
+
+import math
+from typing import no_type_check
+
+import numpy as np
+import pytest
+import torch
+from numba import njit
+
+from vlasov.attention.masks import Alibi, Causal, Window
+from vlasov.engines import Auto, Dense, Direct
+from vlasov.engines.direct_kernel import exponential
+from vlasov.errors import EngineUnsupported
+
+SEVERAL_TILES = 1_100  # tokens: a tile holds about 500 keys in the plane
+
+
+def _operands(n, *, size=1.0, width=2, seed=0, dtype=torch.float64, batch=(1,)):
+    g = torch.Generator().manual_seed(seed)
+    q, k, v = (torch.randn(*batch, n, width, generator=g, dtype=dtype) for _ in range(3))
+    logits = torch.randn(*batch, n, generator=g, dtype=dtype)
+    return size * q, k, v, logits
+
+
+def _assert_agree(operands, mask=None, *, penalty=0.0):
+    q, k, v, logits = operands
+    unit = torch.finfo(q.dtype).eps / 2
+    bound = float((q.double() @ k.double().mT).abs().max() + logits.abs().max()) + penalty
+    tolerance = 10 * unit * (1 + bound)
+    wanted = Dense().average(q, k, v, logits, mask=mask)
+    found = Direct().average(q, k, v, logits, mask=mask)
+    assert (found - wanted).abs().max() <= tolerance * v.abs().max()
+    logs = Direct().log_sum(q, k, logits, mask=mask)
+    assert (logs - Dense().log_sum(q, k, logits, mask=mask)).abs().max() <= tolerance
+
+
+@njit
+@no_type_check
+def _powers(x):
+    found = np.empty_like(x)
+    for i in range(x.shape[0]):
+        found[i] = exponential(x[i])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "units"), [(np.float64, -1000, 5), (np.float32, -120, 3)]
+)
+def test_powers_of_two_are_within_units_of_rounding(dtype, low, units):
+    x = np.random.default_rng(0).uniform(low, -low, 100_000).astype(dtype)
+    wanted = np.exp2(x.astype(np.longdouble))
+    error = np.abs(_powers(x) / wanted - 1).max()
+    assert error <= units * np.finfo(dtype).eps / 2
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_several_tiles_and_blocks_agree_with_dense(width, dtype):
+    _assert_agree(_operands(SEVERAL_TILES, width=width, dtype=dtype))
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e2, 1e4])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_exponents_of_any_size_agree_with_dense(size, dtype):
+    _assert_agree(_operands(SEVERAL_TILES, size=size, dtype=dtype))
+
+
+@pytest.mark.parametrize("slope", [0.1, 10.0])
+def test_later_keys_of_large_logits_do_not_starve_earlier_rows(slope):
+    operands = _operands(SEVERAL_TILES)
+    positions = torch.arange(float(SEVERAL_TILES), dtype=torch.float64)[None]
+    alibi = Alibi(slope, causal=True).bind(positions, positions)
+    _assert_agree(operands, alibi, penalty=slope * SEVERAL_TILES)
+    q, k, v, _ = operands
+    _assert_agree((q, k, v, 2000 * positions), Causal().bind(positions, positions))
+
+
+def test_the_answer_depends_neither_on_threads_nor_on_neighbours():
+    operands = _operands(300, batch=(5,), size=30.0)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = Direct().average(*operands)
+        torch.set_num_threads(3)
+        together = Direct().average(*operands)
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(alone, together)
+    for i in range(5):
+        assert torch.equal(Direct().average(*(x[i : i + 1] for x in operands))[0], alone[i])
+
+
+def test_a_member_with_large_scores_leaves_the_others_alone():
+    operands = _operands(100, batch=(2,))
+    larger = (operands[0] * torch.tensor([1.0, 1e4], dtype=torch.float64)[:, None, None],)
+    found = Direct().average(*larger, *operands[1:])
+    assert torch.equal(found[0], Direct().average(*operands)[0])
+
+
+def test_auto_takes_the_compiled_pass_for_many_pairs_only(monkeypatch):
+    seen = []
+    original = Direct._average
+    monkeypatch.setattr(Direct, "_average", lambda self, p: seen.append(p) or original(self, p))
+    Auto().average(*_operands(SEVERAL_TILES))
+    assert len(seen) == 1
+    Auto().average(*_operands(100))
+    Auto().average(*_operands(SEVERAL_TILES, width=9))
+    q, k, v, logits = _operands(SEVERAL_TILES)
+    Auto().average(q.requires_grad_(), k, v, logits)
+    assert len(seen) == 1
+
+
+def test_empty_clouds_and_rows():
+    q, k, v, logits = _operands(4)
+    found = Direct().average(q, k[:, :0], v[:, :0], logits[:, :0])
+    assert torch.equal(found, torch.zeros_like(q))
+    assert Direct().log_sum(q, k[:, :0], logits[:, :0]).isneginf().all()
+
+
+def test_what_it_cannot_sum_is_refused_by_name():
+    q, k, v, logits = _operands(4)
+    positions = torch.arange(4.0, dtype=torch.float64)[None]
+    with pytest.raises(EngineUnsupported, match="window"):
+        Direct().average(q, k, v, logits, mask=Window(2.0).bind(positions, positions))
+    with pytest.raises(EngineUnsupported, match="width of 9"):
+        Direct().average(*_operands(4, width=9))
+    with pytest.raises(EngineUnsupported, match="no exponential"):
+        Direct().pair_sum(torch.sigmoid, q, k, v, logits)
+    with pytest.raises(EngineUnsupported, match="leaders"):
+        Direct().leader_average(q, k, v, logits, tie=0.0)
+
+
+def test_memory_grows_with_the_tokens():
+    small, large = (
+        Direct().memory(queries=n, keys=n, width=2, itemsize=8) for n in (10**6, 10**7)
+    )
+    assert large < 11 * small
+    assert math.isfinite(small)
