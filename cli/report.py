@@ -1,6 +1,6 @@
 """What a run ends with: a table and the list of files, or one JSON object."""
 
-__all__ = ["print_json", "print_report"]
+__all__ = ["print_experiment", "print_json", "print_report"]
 
 import json
 from collections.abc import Sequence
@@ -13,8 +13,11 @@ from torch import Tensor
 
 from vlasov.experiments.atomic_file import strict
 from vlasov.experiments.folder_store import RunFolder
+from vlasov.experiments.report import Report
+from vlasov.experiments.report import Table as ReportTable
 from vlasov.run import Run
 
+_ROWS = 40  # of a table on the screen; longer ones are in their file
 _WIDTH = 100  # of tables in log files, where there is no terminal to ask
 
 
@@ -36,6 +39,35 @@ def print_report(run: Run, folder: RunFolder, drawn: Sequence[Path]) -> None:
     for name, value in _rows(run, folder):
         table.add_row(name, value)
     console.print(table)
+    _list_files(console, folder, drawn)
+
+
+def print_experiment(report: Report, folder: RunFolder, drawn: Sequence[Path]) -> None:
+    """The numbers of a report, its short tables, its sentences, and the files it wrote."""
+    console = _console()
+    table = Table(title=str(folder.path), show_header=False)
+    for name, value in report.result.items():
+        if not isinstance(value, list | tuple | dict):
+            table.add_row("" if name == "message" else name.replace("_", " "), _shown(value))
+    console.print(table)
+    for name, content in report.tables.items():
+        _print_table(console, name, content)
+    for note in report.notes:
+        console.out(note, highlight=False)
+    _list_files(console, folder, drawn)
+
+
+def _print_table(console: Console, name: str, content: ReportTable) -> None:
+    if len(content.rows) > _ROWS:
+        console.out(f"{name}.csv: {len(content.rows)} rows", highlight=False)
+        return
+    table = Table(*(column.replace("_", " ") for column in content.columns), title=name)
+    for row in content.rows:
+        table.add_row(*("" if cell is None else _shown(cell) for cell in row))
+    console.print(table)
+
+
+def _list_files(console: Console, folder: RunFolder, drawn: Sequence[Path]) -> None:
     console.print("Files:", highlight=False)
     for path in _files(folder, drawn):
         console.out(f"  {path}", highlight=False)

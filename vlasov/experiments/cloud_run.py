@@ -5,6 +5,7 @@ __all__ = ["Simulation", "prepare", "resume", "run"]
 import dataclasses
 import time
 from dataclasses import dataclass
+from typing import Literal, cast
 
 import torch
 
@@ -16,13 +17,14 @@ from vlasov.experiments.cloud_defaults import with_equation, with_start
 from vlasov.experiments.cloud_maps import chosen_projections
 from vlasov.experiments.cloud_tokens import initial_tokens, placed
 from vlasov.experiments.folder_store import RunFolder
-from vlasov.experiments.load import load_run
+from vlasov.experiments.load import load_simulation
 from vlasov.experiments.monitor import FolderMonitor, Watch
 from vlasov.experiments.record import provenance_of, result_of
 from vlasov.experiments.settings import from_mapping
 from vlasov.geometry import GEOMETRIES
 from vlasov.pde import TransformerPDE, dedrifted, velocity
 from vlasov.pretrained import BertCheckpoint
+from vlasov.projections import ParameterPath
 from vlasov.run import Run
 from vlasov.solve import simulate
 
@@ -55,7 +57,7 @@ def prepare(config: CloudConfig) -> Simulation:
     cloud = placed(tokens.cloud, geometry, config)
     pde = TransformerPDE(
         config.attention,
-        chosen_projections(config, cloud.d, checkpoint),
+        _projections(config, cloud.d, checkpoint),
         beta=float(config.beta or 0.0),
         geometry=geometry,
         engine=config.engine,
@@ -67,6 +69,13 @@ def prepare(config: CloudConfig) -> Simulation:
     moved = dedrifted(pde, cloud.d).pde if config.frame == "dedrifted" else pde
     velocity(moved, _few(cloud))  # what cannot be evaluated is refused before a file is touched
     return Simulation(config, moved, cloud, tokens.words)
+
+
+def _projections(config: CloudConfig, d: int, checkpoint: BertCheckpoint | None) -> ParameterPath:
+    if checkpoint is None:
+        return chosen_projections(config, d)
+    interpolation = cast(Literal["constant", "linear"], config.interpolation)
+    return checkpoint.projections(config.layer_time, interpolation)
 
 
 def _few(cloud: Cloud) -> Cloud:
@@ -109,7 +118,7 @@ def resume(simulation: Simulation, folder: RunFolder, *, watch: Watch | None = N
         RunFolderError: if it was killed before its first checkpoint.
     """
     if folder.has_result and folder.result()["status"] not in RESUMABLE:
-        return load_run(folder.path)
+        return load_simulation(folder.path)
     checkpoint = folder.checkpoint()
     if checkpoint is None:
         raise RunFolderError(
@@ -171,7 +180,7 @@ def _simulate(
     seconds = provenance["wall_seconds"] + time.monotonic() - clock
     folder.write_provenance(provenance | {"wall_seconds": seconds})
     folder.write_result(result_of(result) | {"frames": monitor.frames})
-    return load_run(folder.path)
+    return load_simulation(folder.path)
 
 
 def _save_times(config: CloudConfig) -> tuple[float, ...] | None:

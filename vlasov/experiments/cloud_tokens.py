@@ -11,6 +11,7 @@ from vlasov.cloud import Cloud
 from vlasov.errors import InvalidValue
 from vlasov.experiments.cloud_checks import DTYPES
 from vlasov.experiments.cloud_config import CloudConfig
+from vlasov.experiments.equation_config import gaussian_law
 from vlasov.experiments.starts import STARTS, Gaussian
 from vlasov.geometry import Geometry
 from vlasov.pretrained import BertCheckpoint, text_tokens
@@ -56,25 +57,8 @@ def _drawn(config: CloudConfig) -> Cloud:
         return start.cloud(config.n, config.d, config.seed)
     if not isinstance(start, Gaussian):
         raise InvalidValue(f"'mean' and 'cov' belong to a gaussian start, not to '{start.name}'.")
-    mean = _entries(config.mean, config.d, name="mean") if config.mean else torch.zeros(config.d)
-    return Cloud.gaussian(config.n, mean, _covariance(config, start.std), seed=config.seed)
-
-
-def _covariance(config: CloudConfig, std: float) -> torch.Tensor:
-    if not config.cov:
-        return std**2 * torch.eye(config.d)
-    if len(config.cov) == config.d**2:
-        return torch.tensor(config.cov, dtype=torch.float64).reshape(config.d, config.d)
-    return torch.diag(_entries(config.cov, config.d, name="cov"))
-
-
-def _entries(values: tuple[float, ...], d: int, *, name: str) -> torch.Tensor:
-    if len(values) != d:
-        also = f" or {d * d}" if name == "cov" else ""
-        raise InvalidValue(
-            f"'{name}' needs {d}{also} numbers for tokens of width {d} but got {len(values)}."
-        )
-    return torch.tensor(values, dtype=torch.float64)
+    law = gaussian_law(config, std=start.std)
+    return Cloud.gaussian(config.n, law.mean, law.cov, seed=config.seed)
 
 
 def _text(config: CloudConfig, checkpoint: BertCheckpoint | None) -> Tokens:

@@ -2,7 +2,8 @@
 
 ``config.json`` (resolved settings), ``result.json`` (how it ended; strict JSON, see
 `atomic_file.strict`), ``trajectory.zarr`` (frames), ``provenance.json`` (versions, seed, device,
-wall time), ``tokens.json`` (the words of a text), ``checkpoint.pt``, figures.
+wall time), ``tokens.json`` (the words of a text), ``checkpoint.pt``, figures. Experiments other
+than a simulation write tables ``*.csv`` and ``arrays.npz`` instead of frames.
 """
 
 __all__ = ["SCHEMA", "RunFolder"]
@@ -26,7 +27,8 @@ SCHEMA = 1
 _PROGRAM = "vlasov"
 _CONFIG, _RESULT, _PROVENANCE = "config.json", "result.json", "provenance.json"
 _WORDS, _CHECKPOINT, _FRAMES = "tokens.json", "checkpoint.pt", "trajectory.zarr"
-_FIGURES = ("*.png", "*.pdf", "*.svg", "*.gif", "*.mp4", "*.html")
+_PIECES, _ARRAYS = "pieces", "arrays.npz"
+_MADE = ("*.png", "*.pdf", "*.svg", "*.gif", "*.mp4", "*.html", "*.csv")
 
 
 class RunFolder:
@@ -166,10 +168,12 @@ class RunFolder:
         return found
 
     def _clear(self) -> None:
-        shutil.rmtree(self.path / _FRAMES, ignore_errors=True)
-        figures = [path for pattern in _FIGURES for path in self.path.glob(pattern)]
+        for inner in (_FRAMES, _PIECES):
+            shutil.rmtree(self.path / inner, ignore_errors=True)
+        figures = [path for pattern in _MADE for path in self.path.glob(pattern)]
         strays = self.path.glob(".*.tmp")
-        known = [self.path / name for name in (_CHECKPOINT, _RESULT, _WORDS, _CONFIG, _PROVENANCE)]
+        names = (_ARRAYS, _CHECKPOINT, _RESULT, _WORDS, _CONFIG, _PROVENANCE)
+        known = [self.path / name for name in names]
         for path in (*figures, *strays, *known):
             path.unlink(missing_ok=True)
 

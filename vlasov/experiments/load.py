@@ -1,6 +1,6 @@
-"""Any run folder as a `Run`."""
+"""Any run folder as what was run: a `Run`, or the `Report` of another experiment."""
 
-__all__ = ["load_run"]
+__all__ = ["load_run", "load_simulation"]
 
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,37 @@ from vlasov.experiments.checkpoint import Checkpoint
 from vlasov.experiments.cloud_checks import DTYPES
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.record import restored
+from vlasov.experiments.report import Report, read_report
 from vlasov.run import Run
 
 
-def load_run(path: str | Path) -> Run:
+def load_run(path: str | Path) -> Run | Report:
     """The run in a folder, on the CPU; of one that was killed, the frames to its last checkpoint.
+
+    The folder of an experiment other than a simulation holds a `Report`.
 
     Raises:
         RunFolderError: if the folder holds no run, is of a later version, or lacks a file.
     """
     folder = RunFolder.open(path)
+    if folder.provenance().get("experiment", "simulate") != "simulate":
+        return read_report(folder)
+    return load_simulation(path)
+
+
+def load_simulation(path: str | Path) -> Run:
+    """The simulation in a folder.
+
+    Raises:
+        RunFolderError: as `load_run`, and for a folder of another experiment.
+    """
+    folder = RunFolder.open(path)
+    experiment = folder.provenance().get("experiment", "simulate")
+    if experiment != "simulate":
+        raise RunFolderError(
+            f"'{path}' holds an experiment '{experiment}', not a simulation. Give the folder of "
+            "a `vlasov simulate`."
+        )
     try:
         dtype = DTYPES[folder.provenance()["dtype"]]
         if folder.has_result:

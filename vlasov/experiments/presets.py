@@ -68,7 +68,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 def layered_settings(
-    preset: str | None, file: str | Path | None, flags: Mapping[str, Any]
+    preset: str | None,
+    file: str | Path | None,
+    flags: Mapping[str, Any],
+    presets: Mapping[str, Mapping[str, Any]] = PRESETS,
 ) -> dict[str, Any]:
     """Settings of a preset, under those of a TOML file, under flags; a file may name its preset.
 
@@ -81,9 +84,9 @@ def layered_settings(
     name = preset or inner
     if name is None:
         return layered(content, flags)
-    if name not in PRESETS:
-        raise nearest(str(name), PRESETS, kind="preset")
-    return layered(PRESETS[name], content, flags)
+    if name not in presets:
+        raise nearest(str(name), presets, kind="preset")
+    return layered(presets[name], content, flags)
 
 
 def resumed_settings(recorded: CloudConfig, given: Mapping[str, Any]) -> CloudConfig:

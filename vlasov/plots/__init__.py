@@ -10,6 +10,7 @@ from vlasov.plots.heatmap import attention_heatmap
 from vlasov.plots.html import check_page, save_page
 from vlasov.plots.observables import observables
 from vlasov.plots.projection import Scene, project
+from vlasov.plots.reports import save_report
 from vlasov.plots.save import save_figure
 from vlasov.plots.stage import axes_for
 from vlasov.plots.style import new_figure
@@ -30,6 +31,7 @@ __all__ = [
     "save_animation",
     "save_figure",
     "save_page",
+    "save_report",
     "summary_figure",
     "trajectories",
 ]

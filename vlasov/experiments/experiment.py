@@ -1,0 +1,109 @@
+"""An experiment: settings in, a report out; run into a folder, interrupted, resumed."""
+
+__all__ = ["Context", "Experiment", "Job", "carry_out"]
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlasov.errors import RunFolderError, VlasovError
+from vlasov.experiments.folder_store import RunFolder
+from vlasov.experiments.monitor import Watch
+from vlasov.experiments.pieces import Interrupted, Pieces
+from vlasov.experiments.record import provenance_of
+from vlasov.experiments.report import Report, read_report, write_report
+from vlasov.experiments.settings import from_mapping
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Where a running experiment keeps its pieces, and who follows it."""
+
+    folder: RunFolder | None = None
+    watch: Watch = dataclasses.field(default_factory=Watch)
+
+    def pieces(self, total: int) -> Pieces:
+        """Storage for `total` pieces."""
+        return Pieces(self.folder, self.watch, total)
+
+
+Job = Callable[[Context], Report]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A named experiment.
+
+    `prepare` takes the settings, an instance of the dataclass `config`, refuses what cannot be
+    run, and returns the job: nothing is written before.
+    """
+
+    name: str
+    config: type
+    prepare: Callable[[Any], Job]
+    presets: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict[str, Any])
+
+
+def carry_out(
+    experiment: Experiment,
+    settings: object,
+    folder: RunFolder,
+    *,
+    watch: Watch | None = None,
+    resume: bool = False,
+) -> Report:
+    """Run an experiment into its folder; an interrupted one has the status "interrupted".
+
+    With `resume` the folder must hold the same experiment with the same settings; a finished one
+    is read, not run again. What is refused leaves a new folder as it was.
+
+    Raises:
+        RunFolderError: for a folder of another experiment or of other settings.
+        VlasovError: for settings that the experiment refuses.
+    """
+    try:
+        job = experiment.prepare(settings)
+    except VlasovError:
+        folder.discard()
+        raise
+    given = dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
+    if resume:
+        _require_same(experiment, settings, folder)
+        if folder.has_result and folder.result()["status"] != "interrupted":
+            return read_report(folder)
+        folder.drop_result()
+    else:
+        folder.begin(given, provenance_of(given) | {"experiment": experiment.name})
+    clock = time.monotonic()
+    report = _finished(job, Context(folder, watch or Watch()))
+    provenance = folder.provenance()
+    spent = provenance["wall_seconds"] + time.monotonic() - clock
+    folder.write_provenance(provenance | {"wall_seconds": spent})
+    write_report(report, folder)
+    return report
+
+
+def _finished(job: Job, context: Context) -> Report:
+    try:
+        report = job(context)
+    except Interrupted:
+        message = "Interrupted; the finished pieces are kept. Go on with --resume."
+        return Report({"status": "interrupted", "message": message})
+    context.pieces(1).remove()
+    return report
+
+
+def _require_same(experiment: Experiment, settings: object, folder: RunFolder) -> None:
+    found = folder.provenance().get("experiment")
+    if found != experiment.name:
+        raise RunFolderError(
+            f"'{folder.path}' holds an experiment '{found}', not '{experiment.name}'. "
+            "Give its own folder."
+        )
+    if from_mapping(experiment.config, folder.config()) != settings:
+        raise RunFolderError(
+            f"The settings are not those of the run in '{folder.path}'. Resume without other "
+            "settings, or start again with --overwrite."
+        )

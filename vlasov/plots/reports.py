@@ -1,0 +1,27 @@
+"""The pictures of an experiment's report, by the name of the experiment."""
+
+__all__ = ["PICTURES", "Pictures", "save_report"]
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from vlasov.experiments.report import Report
+from vlasov.plots.save import save_figure
+
+Pictures = Callable[[Report, Mapping[str, Any]], Mapping[str, Figure]]
+"""From a report and its settings to figures by file name without suffix."""
+
+PICTURES: Mapping[str, Pictures] = {}
+
+
+def save_report(
+    experiment: str, report: Report, settings: Mapping[str, Any], folder: Path
+) -> list[Path]:
+    """Draw a report into a folder; the paths written. An interrupted one has no pictures."""
+    if experiment not in PICTURES or report.result.get("status") == "interrupted":
+        return []
+    figures = PICTURES[experiment](report, settings)
+    return [save_figure(figure, folder / f"{name}.png") for name, figure in figures.items()]
