@@ -10,7 +10,7 @@ from numba import njit
 
 from vlasov.attention.masks import Alibi, Causal, Window
 from vlasov.engines import Auto, Dense, Direct
-from vlasov.engines.direct_kernel import exponential
+from vlasov.engines.power_of_two import exponential
 from vlasov.errors import EngineUnsupported
 
 SEVERAL_TILES = 1_100  # tokens: a tile holds about 500 keys in the plane

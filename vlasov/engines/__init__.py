@@ -19,6 +19,7 @@ from vlasov.engines.dense import Dense
 from vlasov.engines.direct import Direct
 from vlasov.engines.fused import Fused
 from vlasov.engines.tiled import Tiled
+from vlasov.engines.tree import Tree
 from vlasov.engines.visibility import Visibility
 
-ENGINES: Catalogue[Engine] = Catalogue("engine", [Auto, Dense, Direct, Fused, Tiled])
+ENGINES: Catalogue[Engine] = Catalogue("engine", [Auto, Dense, Direct, Fused, Tiled, Tree])

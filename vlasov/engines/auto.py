@@ -2,6 +2,7 @@
 
 __all__ = ["Auto"]
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,18 +14,24 @@ from vlasov.engines.direct import Direct, reach
 from vlasov.engines.fused import Fused, obstacle
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.tiled import Tiled
+from vlasov.engines.tree import Tree, branches, holds
 
 _DIRECT: Engine = Direct()
 _FUSED: Engine = Fused()
 _TILED: Engine = Tiled()
-_MANY = 2**20  # pairs; below, a call costs as much as it saves
+_TREE = Tree()
+# Tokens of one member from which on an engine saves more than its calls cost.
+_COMPILED = 1024
+_TREES = {1: 10_000, 2: 20_000, 3: 100_000}
 
 
 @dataclass(frozen=True)
 class Auto(Engine):
-    """Direct for many exponentials of small width, fused for others, tiled for the rest.
+    """The cheapest engine that can take the sum.
 
-    The rest are other kernels, and masks that neither of the two knows.
+    Trees for a very large exponential sum in up to three dimensions, the compiled pass for a large
+    one of small width, fused for other exponentials, tiled for the rest: other kernels, and masks
+    that none of them knows. Where the trees cannot hold their tolerance, the compiled pass.
 
     Second derivatives need ``engine="dense"``.
     """
@@ -45,7 +52,7 @@ class Auto(Engine):
 
     def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
         size = {"queries": queries, "keys": keys, "width": width, "itemsize": itemsize}
-        return max(one.memory(**size) for one in (_DIRECT, _FUSED, _TILED))
+        return max(one.memory(**size) for one in (_DIRECT, _FUSED, _TILED, _TREE))
 
 
 def _exponential(pairs: Pairs) -> Engine:
@@ -53,14 +60,16 @@ def _exponential(pairs: Pairs) -> Engine:
     stored = pairs.q.is_cuda and pairs.q.dtype == torch.float64
     if stored or obstacle(pairs.mask):
         return _TILED
-    return _DIRECT if _worth_compiling(pairs) else _FUSED
+    if _many(pairs, _TREES.get(pairs.k.shape[-1], math.inf)) and branches(pairs) is None:
+        return _TREE if holds(_TREE.tolerance, pairs) else _DIRECT
+    if _many(pairs, _COMPILED) and not pairs.wants_gradient and reach(pairs) is None:
+        return _DIRECT
+    return _FUSED
 
 
-def _worth_compiling(pairs: Pairs) -> bool:
-    """Whether the compiled pass can take the sum, and saves more than its calls cost.
+def _many(pairs: Pairs, tokens: float) -> bool:
+    """Whether one member has as many pairs as a cloud of so many tokens.
 
     The rule looks at one member: its answer must not depend on its neighbours in a batch.
     """
-    if pairs.wants_gradient or reach(pairs) is not None:
-        return False
-    return pairs.q.shape[-2] * pairs.k.shape[-2] >= _MANY
+    return pairs.q.shape[-2] * pairs.k.shape[-2] >= tokens**2

@@ -10,7 +10,7 @@ answer depends neither on the number of threads nor on the other members of a ba
 Sums with gradients are those of `fused`.
 """
 
-__all__ = ["Direct", "reach"]
+__all__ = ["Direct", "direct_sums", "reach"]
 
 import math
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from vlasov.engines.base import Engine, PairKernel
-from vlasov.engines.causal import in_causal_order
 from vlasov.engines.fused import Fused, obstacle
 from vlasov.engines.pairs import Pairs
+from vlasov.engines.prefixes import masked_sums
 from vlasov.engines.threads import in_threads
 from vlasov.errors import EngineUnsupported
 
@@ -58,27 +58,18 @@ class Direct(Engine):
     def _average(self, pairs: Pairs) -> Tensor:
         if pairs.wants_gradient:
             return _FUSED._average(pairs)
-        return self._sums(pairs, unseen=0.0)[..., :-1]
+        return self._sums(pairs)[..., :-1]
 
     def _log_sum(self, pairs: Pairs) -> Tensor:
         if pairs.wants_gradient:
             return _FUSED._log_sum(pairs)
-        total = self._sums(pairs, unseen=-torch.inf)[..., -1]
-        offset = None if pairs.mask is None else pairs.mask.query_offset()
-        return total if offset is None else total - offset.to(total)
+        return self._sums(pairs)[..., -1]
 
-    def _sums(self, pairs: Pairs, *, unseen: float) -> Tensor:
-        """Averages and, as the last column, logarithms of the sums."""
+    def _sums(self, pairs: Pairs) -> Tensor:
         what = reach(pairs)
         if what is not None:
             raise _refusal(what)
-        mask = pairs.mask
-        if mask is None or not mask.causal:
-            return _sums(Pairs(pairs.q, pairs.k, pairs.v, pairs.logits), False)
-        bonus = mask.key_bonus()
-        logits = pairs.logits if bonus is None else pairs.logits + bonus.to(pairs.logits)
-        ordered = Pairs(pairs.q, pairs.k, pairs.v, logits)
-        return in_causal_order(_sums, ordered, mask, unseen=unseen)
+        return masked_sums(direct_sums, pairs)
 
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor:
         raise _refusal("a kernel that is no exponential")
@@ -98,8 +89,8 @@ def _refusal(what: str) -> EngineUnsupported:
     )
 
 
-def _sums(pairs: Pairs, triangular: bool) -> Tensor:
-    """The sums over all keys or, if `triangular`, over keys 0 to i for query i."""
+def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
+    """Averages and log-sums over all keys; if `triangular`, over keys 0 to i for query i."""
     from vlasov.engines import direct_kernel  # compiles, and loads numba
 
     width = next(w for w in _WIDTHS if w >= max(pairs.k.shape[-1], pairs.v.shape[-1]))

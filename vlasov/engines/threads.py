@@ -7,8 +7,11 @@ import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import torch
+
+Found = TypeVar("Found")
 
 _SHARES = 4  # for each thread: a slow share does not keep the others waiting
 
@@ -21,16 +24,14 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def in_threads(work: Callable[[tuple[int, int]], None], blocks: int) -> None:
-    """Call ``work((first, end))`` on ranges that cover all blocks; it must release the lock.
+def in_threads(work: Callable[[tuple[int, int]], Found], blocks: int) -> list[Found]:
+    """Call ``work((first, end))`` on ranges that cover all blocks, and list what it returns.
 
-    Results must not depend on how blocks are grouped.
+    It must release the interpreter's lock, and results must not depend on how blocks are grouped.
     """
     threads = min(torch.get_num_threads(), blocks)
     if threads <= 1:
-        work((0, blocks))
-        return
+        return [work((0, blocks))]
     shares = min(blocks, _SHARES * threads)
     ends = [blocks * share // shares for share in range(shares + 1)]
-    # `list` waits, and passes on what a share raised
-    list(_pool(threads).map(work, itertools.pairwise(ends)))
+    return list(_pool(threads).map(work, itertools.pairwise(ends)))
