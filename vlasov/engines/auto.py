@@ -21,8 +21,8 @@ _FUSED: Engine = Fused()
 _TILED: Engine = Tiled()
 _TREE = Tree()
 # Tokens of one member from which on an engine saves more than its calls cost.
-_COMPILED = 1024
-_TREES = {1: 10_000, 2: 20_000, 3: 100_000}
+_COMPILED = 1024.0
+_TREES = {1: 1e4, 2: 2e4, 3: 1e5}
 
 
 @dataclass(frozen=True)
