@@ -193,3 +193,11 @@ def test_one_observable_or_stop_may_stand_alone(cloud):
 def test_counts_and_names_are_refused_in_words(choices, phrase, cloud):
     with pytest.raises(vl.VlasovError, match=phrase):
         vl.simulate(plain(), cloud, until=0.2, step=0.1, **choices)
+
+
+def test_a_certified_engine_reports_its_bound():
+    cloud = vl.Cloud.gaussian(3_000, d=2, seed=0)
+    run = vl.simulate(vl.TransformerPDE(engine="tree:tolerance=1e-6"), cloud, until=0.1, step=0.1)
+    assert run.engine_report.sums == run.evaluations
+    assert 0 < run.engine_report.bound < 1e-4
+    assert vl.simulate(vl.TransformerPDE(), cloud, until=0.1, step=0.1).engine_report is None

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vlasov.cloud import Cloud
+from vlasov.engines.engine_report import EngineReport
 
 
 @runtime_checkable
@@ -68,6 +69,8 @@ class Run:
     facts: Mapping[str, str | float | int | None] = field(default_factory=dict)
     member_status: tuple[str, ...] = ()
     member_stopped_at: tuple[float, ...] = ()
+    engine_report: EngineReport | None = None
+    """Of a certified engine: the bound of its error, and shares of the pairs by treatment."""
 
     @property
     def final(self) -> Cloud:

@@ -2,6 +2,7 @@
 
 __all__ = ["simulate"]
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from vlasov._recorder import Recorder
 from vlasov._setup import Setup, stepping, usual_integrator
 from vlasov.cloud import Cloud
+from vlasov.engines.engine_report import collecting
 from vlasov.integration import AdaptiveStep, Limits, Method, State
 from vlasov.merging import Merging
 from vlasov.observables import Observable
@@ -102,7 +104,7 @@ def simulate(  # noqa: PLR0913 - the public door: one keyword per choice of the 
     recorder = Recorder(pde, cloud, observe, keep=keep, monitor=monitor)
     span = (float(start), float(until))
     times = None if save_at is None else tuple(float(t) for t in save_at)
-    with torch.set_grad_enabled(pde.requires_grad(cloud)):
+    with torch.set_grad_enabled(pde.requires_grad(cloud)), collecting() as reports:
         if merge is not None:
             outcome = Merging(setup, working, merge, recorder).run(span, times, resume)
         else:
@@ -113,4 +115,5 @@ def simulate(  # noqa: PLR0913 - the public door: one keyword per choice of the 
                 observer=recorder,
                 resume=None if resume is None else State.from_dict(resume),
             )
-    return recorder.run(outcome, integrator=method.name, seed=seed)
+    run = recorder.run(outcome, integrator=method.name, seed=seed)
+    return dataclasses.replace(run, engine_report=reports[0]) if reports else run

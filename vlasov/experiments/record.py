@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vlasov.engines.engine_report import EngineReport
 from vlasov.run import EventRecord, Run
 
 _SHORT = 100  # numbers; longer observables are in trajectory.zarr alone
@@ -38,6 +39,7 @@ def result_of(run: Run) -> dict[str, Any]:
         "member_status": run.member_status,
         "member_stopped_at": run.member_stopped_at,
         "facts": dict(run.facts),
+        "engine_report": None if run.engine_report is None else vars(run.engine_report),
     }
 
 
@@ -45,6 +47,7 @@ def restored(result: Mapping[str, Any], arrays: Mapping[str, Tensor], dtype: tor
     """The run of a result and its arrays; half-precision points are stored wider."""
     left = dict(arrays)
     times, points, error = left.pop("time"), left.pop("points"), left.pop("error")
+    report = result.get("engine_report")
     return Run(
         times=times,
         points=points.to(dtype),
@@ -66,6 +69,7 @@ def restored(result: Mapping[str, Any], arrays: Mapping[str, Tensor], dtype: tor
         facts=result["facts"],
         member_status=tuple(result["member_status"]),
         member_stopped_at=tuple(float(t) for t in result["member_stopped_at"]),
+        engine_report=None if report is None else EngineReport(**report),
     )
 
 
