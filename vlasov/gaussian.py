@@ -16,7 +16,7 @@ from torch import Tensor
 
 from vlasov._numbers import Numbers, floating, require_finite
 from vlasov._roots import symmetric_root
-from vlasov._shapes import Covariance, Matrix, Points
+from vlasov._shapes import Covariance, Matrix
 from vlasov.errors import NotPositive, ShapeMismatch
 
 _ROUNDING = 1e-10
@@ -34,7 +34,7 @@ class Affine:
     matrix: Matrix
     offset: Float[Tensor, "*batch rows"]
 
-    def __call__(self, x: Points) -> Points:
+    def __call__(self, x: Float[Tensor, "*#batch n columns"]) -> Float[Tensor, "*batch n rows"]:
         """The images of points ``(*batch, n, columns)``."""
         return x @ self.matrix.mT + self.offset.unsqueeze(-2)
 

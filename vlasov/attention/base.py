@@ -12,6 +12,8 @@ from torch import Tensor
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.engines import Engine
 from vlasov.engines.visibility import Visibility
+from vlasov.errors import Unsupported
+from vlasov.gaussian import Affine, Gaussian
 
 
 class Attention(abc.ABC):
@@ -38,6 +40,11 @@ class Attention(abc.ABC):
         """False where even a finite cloud can blow up in finite time."""
         return True
 
+    @property
+    def needs_query_law(self) -> bool:
+        """Whether what is seen of a Gaussian law depends on the law of the queries."""
+        return False
+
     @abc.abstractmethod
     def average(
         self,
@@ -56,6 +63,22 @@ class Attention(abc.ABC):
         over the cloud; under a mask it is divided by the weight that is seen. A token that sees
         nothing gets 0. With ``v`` the identity matrix the result is the matrix of weights.
         """
+
+    def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
+        """What a query sees of a Gaussian law of tokens: an affine map of the query vector.
+
+        The three laws are images of one law of tokens under the maps of each head: the columns of
+        their factors belong to the same latent variables, and the head axis stands before the
+        width, as in `average`. Where `needs_query_law` is False any law may stand for `q`. The map
+        is NaN where the integral over the law diverges.
+
+        Raises:
+            Unsupported: where the variant does not keep Gaussians Gaussian.
+        """
+        raise Unsupported(
+            f"The attention '{self.name}' does not keep Gaussians Gaussian: what a token sees is "
+            f"no affine function of it. Simulate a cloud of tokens instead."
+        )
 
 
 def per_seen_weight(

@@ -5,13 +5,16 @@ __all__ = ["L2"]
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vlasov._products import product
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.attention.base import Attention
 from vlasov.engines import Engine
 from vlasov.engines.visibility import Visibility
+from vlasov.gaussian import Affine, Gaussian
 
 
 @dataclass(frozen=True)
@@ -48,3 +51,18 @@ class L2(Attention):
             middle = k.detach().mean(dim=-2, keepdim=True)
             q, k = q - middle, k - middle
         return engine.average(2 * beta * q, k, v, log_w - beta * k.square().sum(dim=-1), mask=mask)
+
+    def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
+        r"""The mean of the values under the law of the keys times the kernel.
+
+        .. math:: m_V + L_V (I + 2\beta L_K^T L_K)^{-1}\, 2\beta L_K^T (q - m_K)
+
+        For beta < 0 the integral diverges unless the matrix to invert is positive.
+        """
+        back = 2 * beta * k.factor.mT
+        precision = product(back, k.factor)
+        precision = precision + torch.eye(precision.shape[-1]).to(precision)
+        root, failed = torch.linalg.cholesky_ex(precision)
+        root = torch.where((failed != 0)[..., None, None], torch.nan, root)
+        gain = product(v.factor, torch.cholesky_solve(back, root))
+        return Affine(gain, v.mean - product(gain, k.mean.unsqueeze(-1)).squeeze(-1))

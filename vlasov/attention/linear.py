@@ -5,13 +5,16 @@ __all__ = ["Linear"]
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vlasov._products import product
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.attention.base import Attention, per_seen_weight
 from vlasov.engines import Engine
 from vlasov.engines.visibility import Visibility
+from vlasov.gaussian import Affine, Gaussian
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,12 @@ class Linear(Attention):
         return per_seen_weight(
             engine.pair_sum(_identity, beta * q, k, v, log_w, mask=mask), log_w, mask
         )
+
+    def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
+        r"""The second moment of values and keys: :math:`\beta\, E[v k^T]\, q`."""
+        spread = product(v.factor, k.factor.mT)
+        centre = v.mean.unsqueeze(-1) * k.mean.unsqueeze(-2)
+        return Affine(beta * (spread + centre), torch.zeros_like(v.mean))
 
 
 def _identity(scores: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ r"""Masks: which tokens a token may see, by the order or the distance of their p
           |s_i - s_j| \le \mathrm{width} \text{ (window)}
 """
 
-__all__ = ["MASKS", "Alibi", "Causal", "Explicit", "Mask", "Window"]
+__all__ = ["MASKS", "Alibi", "Causal", "Explicit", "Mask", "Window", "build_mask"]
 
 import abc
 import math
@@ -149,3 +149,10 @@ class Explicit(Mask):
 
 
 MASKS: Catalogue[Mask] = Catalogue("mask", [Causal, Window, Alibi])
+
+
+def build_mask(mask: str | Mask | Tensor | None) -> Mask | None:
+    """The mask that a spec string or a boolean matrix describes; None sees everything."""
+    if mask is None or isinstance(mask, Mask):
+        return mask
+    return MASKS.build(mask) if isinstance(mask, str) else Explicit(torch.as_tensor(mask))

@@ -14,6 +14,7 @@ from vlasov.attention.base import Attention
 from vlasov.engines import Engine
 from vlasov.engines.visibility import Visibility
 from vlasov.errors import InvalidValue, ShapeMismatch
+from vlasov.gaussian import Affine, Gaussian
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,11 @@ class HeadMixture(Attention):
         """Whether no head can blow up."""
         return all(member.bounded for member in self.members)
 
+    @property
+    def needs_query_law(self) -> bool:
+        """Whether some head needs it."""
+        return any(member.needs_query_law for member in self.members)
+
     def average(
         self,
         q: Queries,
@@ -67,12 +73,7 @@ class HeadMixture(Attention):
         Raises:
             ShapeMismatch: unless there are as many heads as members.
         """
-        heads = max(x.shape[-3] if x.ndim > 2 else 1 for x in (q, k, v))
-        if heads != len(self.members):
-            raise ShapeMismatch(
-                f"The mixture has {len(self.members)} members but the projections have {heads} "
-                f"heads; give one attention per head, or a single one for all."
-            )
+        self._require_heads(max(x.shape[-3] if x.ndim > 2 else 1 for x in (q, k, v)))
         seen: list[Tensor] = []
         for h, member in enumerate(self.members):
             rows, columns, values = (_head(x, h, axis=-3) for x in (q, k, v))
@@ -83,9 +84,37 @@ class HeadMixture(Attention):
             )
         return torch.cat(seen, dim=-3)
 
+    def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
+        """The affine map of each head by its own variant, on the head axis.
+
+        Raises:
+            ShapeMismatch: unless there are as many heads as members.
+            Unsupported: if a member does not keep Gaussians Gaussian.
+        """
+        self._require_heads(v.mean.shape[-2])
+        maps = [
+            member.affine(*(_head_of_law(law, h) for law in (q, k, v)), beta=beta)
+            for h, member in enumerate(self.members)
+        ]
+        return Affine(
+            torch.cat([one.matrix for one in maps], dim=-3),
+            torch.cat([one.offset for one in maps], dim=-2),
+        )
+
+    def _require_heads(self, heads: int) -> None:
+        if heads != len(self.members):
+            raise ShapeMismatch(
+                f"The mixture has {len(self.members)} members but the projections have {heads} "
+                f"heads; give one attention per head, or a single one for all."
+            )
+
 
 def _head(x: Tensor, index: int, *, axis: int) -> Tensor:
     """One head, whose axis is kept; tensors shared by the heads as they are."""
     if x.ndim < -axis or x.shape[axis] == 1:
         return x
     return x.narrow(axis, index, 1)
+
+
+def _head_of_law(law: Gaussian, index: int) -> Gaussian:
+    return Gaussian.of_factor(law.mean.narrow(-2, index, 1), law.factor.narrow(-3, index, 1))

@@ -9,11 +9,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vlasov._products import product
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.attention.base import Attention
+from vlasov.attention.gaussian_plan import conditional_covariance
 from vlasov.engines import Engine
 from vlasov.engines.visibility import Visibility
 from vlasov.errors import InvalidValue, NotConverged, ShapeMismatch, Unsupported
+from vlasov.gaussian import Affine, Gaussian
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ class Sinkhorn(Attention):
     def row_sum(self) -> float:  # noqa: D102
         return 1 / self.eps
 
+    @property
+    def needs_query_law(self) -> bool:  # noqa: D102
+        return True
+
     def average(
         self,
         q: Queries,
@@ -68,6 +75,13 @@ class Sinkhorn(Attention):
         """
         _, g = self.potentials(q, k, log_w, engine, beta=beta, mask=mask)
         return engine.average(q * (beta / self.eps), k, v, g + log_w, mask=mask) / self.eps
+
+    def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
+        """The mean of the values under the entropic plan of the queries with the keys."""
+        back = (beta / self.eps) * k.factor.mT
+        spread = conditional_covariance(product(back, q.factor))
+        gain = product(v.factor, product(spread, back)) / self.eps
+        return Affine(gain, v.mean / self.eps - product(gain, q.mean.unsqueeze(-1)).squeeze(-1))
 
     def potentials(
         self,

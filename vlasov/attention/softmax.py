@@ -8,10 +8,12 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor
 
+from vlasov._products import product
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.attention.base import Attention
 from vlasov.engines import Engine
 from vlasov.engines.visibility import Visibility
+from vlasov.gaussian import Affine, Gaussian
 
 
 @dataclass(frozen=True)
@@ -43,3 +45,7 @@ class Softmax(Attention):
     ) -> Float[Tensor, "*batch nq dv"]:
         """The engine's average with the log weights as key logits."""
         return engine.average(beta * q, k, v, log_w, mask=mask)
+
+    def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
+        r"""The mean of the values, tilted: :math:`m_V + \beta\, \mathrm{Cov}(v, k)\, q`."""
+        return Affine(beta * product(v.factor, k.factor.mT), v.mean)

@@ -1,6 +1,7 @@
 """Time stepping of any callable ``(t, x) -> dx/dt`` on plain tensors."""
 
 from vlasov.integration.catalogue import INTEGRATORS, build_method
+from vlasov.integration.dop853 import Dop853
 from vlasov.integration.doubling import Doubled
 from vlasov.integration.events import Event, collapsed, exploded, steady
 from vlasov.integration.field import Field, SplitField
@@ -29,6 +30,7 @@ __all__ = [
     "AdaptiveStep",
     "AdditiveNoise",
     "BogackiShampine",
+    "Dop853",
     "DormandPrince",
     "Doubled",
     "Euler",

@@ -131,7 +131,7 @@ class AdaptiveMarch:
             return control.capped(torch.full_like(left, control.step.first))
         time, power = _plain(clock, x), 1 / control.error_order
         slope = course.progress.slope = course.field(time, x)
-        scale = control.scale(x.detach().abs())
+        scale = control.scale(x.detach(), x.detach())
         point, speed = control.measure(x / scale), control.measure(slope / scale)
         small = (point < 1e-5) | (speed < 1e-5)
         probe = torch.where(small, 1e-6 * left, 0.01 * point / speed).minimum(left)

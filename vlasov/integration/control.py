@@ -6,6 +6,7 @@ r"""Choosing the next step size from the error of the last one.
 
 __all__ = ["Controller"]
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -29,17 +30,18 @@ class Controller:
     step: AdaptiveStep
     error_order: int
     system_ndim: int
+    magnitude: Callable[[Tensor], Tensor] = torch.abs
 
     def ratio(self, error: Tensor, *, before: Tensor, after: Tensor) -> Tensor:
         """Error over tolerance, root mean square over each system; infinite if not finite."""
         before, after = before.detach(), after.detach()
-        largest = torch.maximum(before.abs(), after.abs())
-        ratio = self.rms(error.detach() / self.scale(largest))
-        finite = torch.isfinite(ratio) & torch.isfinite(self.rms(after))
+        ratio = self.rms(error.detach() / self.scale(before, after))
+        finite = torch.isfinite(ratio) & self._finite(after)
         return torch.where(finite, ratio, torch.inf).to("cpu", torch.float64)
 
-    def scale(self, size: Tensor) -> Tensor:
-        """The tolerance of every coordinate."""
+    def scale(self, before: Tensor, after: Tensor) -> Tensor:
+        """The tolerance of every coordinate of a step between two states."""
+        size = torch.maximum(self.magnitude(before), self.magnitude(after))
         tiny = torch.finfo(size.dtype).tiny  # keeps 0/0 out where atol is 0
         return self.step.atol + tiny + self.step.rtol * size
 
@@ -51,6 +53,11 @@ class Controller:
         """Root mean square over each system."""
         axes = tuple(range(-self.system_ndim, 0))
         return x.square().mean(axes).sqrt() if axes else x.abs()
+
+    def _finite(self, x: Tensor) -> Tensor:
+        """Whether all of a system is; its square may overflow before it does."""
+        axes = tuple(range(-self.system_ndim, 0))
+        return torch.isfinite(x.abs().amax(axes) if axes else x)
 
     def next_size(self, h: Tensor, *, ratio: Tensor, previous: Tensor) -> Tensor:
         """The next size after steps of size `h`; a rejected step looks at its own error alone."""

@@ -20,12 +20,14 @@ class Event:
     """Fires when `margin`, one number per system, falls to zero after having been positive.
 
     A terminal event stops its system at the located time; any other one is recorded and the run
-    goes on.
+    goes on. An event that is not `located` counts as happening at the end of the step in which its
+    margin falls: nothing is spent on the search, and the state is one that a step led to.
     """
 
     name: str
     margin: Margin
     terminal: bool = True
+    located: bool = True
 
 
 def _positive(value: float, what: str) -> None:

@@ -47,7 +47,9 @@ def _adaptive(course: Course, method: OneStep, step: AdaptiveStep) -> AdaptiveMa
             "Give save_at."
         )
     return AdaptiveMarch(
-        course, method, Controller(step, method.error_order, course.problem.system_ndim)
+        course,
+        method,
+        Controller(step, method.error_order, course.problem.system_ndim, course.problem.magnitude),
     )
 
 

@@ -27,8 +27,9 @@ class Problem:
     `retract` brings the state back to its manifold at the end of every step; None is flat space.
     At each of `breaks` the field jumps (it is right-continuous there): steps land on them and
     never look across. The last `system_ndim` axes form one system, the leading ones are a batch of
-    independent systems. `vectorised` says that the field accepts further leading axes and treats
-    them independently.
+    independent systems. `magnitude` gives, entry by entry, the size that the error of an adaptive
+    step is compared with, where that is not the absolute value of the entry. `vectorised` says
+    that the field accepts further leading axes and treats them independently.
 
     Raises:
         NotFinite: if the initial state holds NaN or infinity.
@@ -46,6 +47,7 @@ class Problem:
     breaks: tuple[float, ...] = ()
     system_ndim: int = 2
     vectorised: bool = False
+    magnitude: Callable[[Tensor], Tensor] = torch.abs
 
     def __post_init__(self) -> None:
         if self.initial.numel() == 0 or not self.initial.is_floating_point():

@@ -1,11 +1,14 @@
 """What the loop carries from step to step besides the time and the state."""
 
-__all__ = ["Progress"]
+__all__ = ["PER_SYSTEM", "Progress"]
 
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+
+PER_SYSTEM = ("error", "slope", "size", "ratio", "broken")
+"""The values that have one entry, or one state, for each system of a batch."""
 
 
 @dataclass

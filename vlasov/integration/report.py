@@ -2,7 +2,9 @@
 
 __all__ = ["report"]
 
-from vlasov.integration.march import Course, time_of
+from torch import Tensor
+
+from vlasov.integration.march import Course
 from vlasov.integration.state import Outcome, State
 from vlasov.integration.status import describe
 
@@ -10,26 +12,27 @@ from vlasov.integration.status import describe
 def report(state: State, course: Course, halt: str | None) -> Outcome:
     """The outcome of a run; `halt` is what stopped it as a whole, if anything did."""
     problem, progress = course.problem, course.progress
-    running = halt or "finished"
-    ends = [progress.ended.get(i, (running, time_of(state.t, i))) for i in range(problem.members)]
+    ended, members = progress.ended, problem.members
+    times: list[float] = (
+        state.t.reshape(-1).tolist() if isinstance(state.t, Tensor) else [state.t] * members
+    )
+    names = [halt or "finished"] * members
+    for i, (name, at) in ended.items():
+        names[i], times[i] = name, at
     # What stopped the whole run comes first, then the first system that did not reach the end.
-    chosen = [end for end in ends if end[0] == halt] or [
-        end for end in ends if end[0] != "finished"
-    ]
-    status, at = chosen[0] if chosen else ends[0]
+    first = names.index(halt) if halt in names else min(ended, default=0)
+    early = members if halt is not None else len(ended)
     return Outcome(
         state=state,
-        status=status,
-        message=_message(
-            course, status=status, at=at, early=sum(e[0] != "finished" for e in ends)
-        ),
-        stopped_at=max((end[1] for end in ends), key=lambda t: t * problem.direction),
+        status=names[first],
+        message=_message(course, status=names[first], at=times[first], early=early),
+        stopped_at=max(times) if problem.direction > 0 else min(times),
         events=progress.events,
         steps=progress.steps,
         rejected=progress.rejected,
         evaluations=progress.evaluations,
-        member_status=tuple(end[0] for end in ends),
-        member_stopped_at=tuple(end[1] for end in ends),
+        member_status=tuple(names),
+        member_stopped_at=tuple(times),
     )
 
 

@@ -74,6 +74,10 @@ class Sentinel:
     def _located(
         self, event: Event, move: Move, before: Tensor, after: Tensor, crossed: Tensor
     ) -> list[Sighting]:
+        if not event.located:
+            found = _members(crossed & torch.isfinite(after))
+            return [Sighting(event.name, member, 1.0, event.terminal) for member in found]
+
         def margin(fraction: Tensor) -> Tensor:
             x = move.path(fraction)
             return self._guarded(event, move.time_at(fraction), x, move, self._problem.lost(x))

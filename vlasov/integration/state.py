@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from vlasov.integration.progress import PER_SYSTEM
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,13 @@ class State:
     def saved_at(self) -> float:
         """Time of the last save: of this very state, when an observer is asked to save it."""
         return self.memory["saved_at"]
+
+    def of_systems(self, index: Int[Tensor, " some"]) -> "State":
+        """The state of some running systems of a batch with one axis, by flat index."""
+        memory: dict[str, Any] = {**self.memory, "ended": {}, "events": ()}
+        memory |= {name: memory[name][index] for name in PER_SYSTEM if memory[name] is not None}
+        t = self.t[index.to(self.t.device)] if isinstance(self.t, Tensor) else self.t
+        return State(t, self.x[index], None, memory)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, containers and tensors, which a weights-only load reads back."""

@@ -2,6 +2,9 @@ r"""A Butcher tableau that checks itself, and the step it describes.
 
 .. math:: k_i = f(t + c_i h,\; x + h \sum_{j<i} a_{ij} k_j), \qquad
           x_1 = x + h \sum_i b_i k_i, \qquad e = h \sum_i (b_i - \hat b_i) k_i
+
+With a coarser estimate c beside e, the error is :math:`e^2 / (e^2 + c^2/100)^{1/2}` (Hairer,
+Norsett, Wanner, Solving ODEs I, II.10).
 """
 
 __all__ = ["Coefficient", "Step", "Tableau"]
@@ -47,6 +50,7 @@ class Tableau:
     nodes: tuple[Coefficient, ...]
     weights: tuple[Coefficient, ...]
     error_weights: tuple[Coefficient, ...] | None = None
+    coarse_error_weights: tuple[Coefficient, ...] | None = None
 
     def __post_init__(self) -> None:
         for i, row in enumerate(self.rows):
@@ -56,11 +60,9 @@ class Tableau:
         self._check(len(self.nodes) == stages, f"{stages} rows need {stages} nodes")
         self._check(len(self.weights) == stages, f"{stages} rows need {stages} weights")
         self._check(_equal(sum(self.weights), 1), "the weights must sum to 1")
-        if self.error_weights is not None:
-            self._check(
-                len(self.error_weights) == stages, f"{stages} rows need {stages} error weights"
-            )
-            self._check(_equal(sum(self.error_weights), 0), "the error weights must sum to 0")
+        for given in filter(None, (self.error_weights, self.coarse_error_weights)):
+            self._check(len(given) == stages, f"{stages} rows need {stages} error weights")
+            self._check(_equal(sum(given), 0), "the error weights must sum to 0")
 
     @staticmethod
     def _check(holds: bool, wanted: str) -> None:
@@ -85,6 +87,10 @@ class Tableau:
         return _nonzero(self.error_weights or ())
 
     @cached_property
+    def _coarse_terms(self) -> "_Terms":
+        return _nonzero(self.coarse_error_weights or ())
+
+    @cached_property
     def _times(self) -> tuple[float, ...]:
         return tuple(float(node) for node in self.nodes[1:])
 
@@ -101,6 +107,8 @@ class Tableau:
         if not self.first_same_as_last:
             point = _moved(x, _weighted(self._weight_terms, slopes), wide)
         error = wide * _weighted(self._error_terms, slopes) if self._error_terms else None
+        if error is not None and self._coarse_terms:
+            error = _joint(error, wide * _weighted(self._coarse_terms, slopes))
         return Step(point, error, slopes[0], slopes[-1] if self.first_same_as_last else None)
 
 
@@ -130,3 +138,9 @@ def _moved(x: Tensor, slope: Tensor, h: Time) -> Tensor:
     if isinstance(h, Tensor):
         return torch.addcmul(x, h, slope)
     return torch.add(x, slope, alpha=h)
+
+
+def _joint(error: Tensor, coarse: Tensor) -> Tensor:
+    """A fine and a coarse estimate of the same error; 0 where both are."""
+    size = (error.square() + (coarse / 10).square()).sqrt()
+    return error.abs() * (error.abs() / torch.where(size == 0, 1.0, size))

@@ -16,6 +16,7 @@ from fractions import Fraction as F
 from torch import Tensor
 
 from vlasov.catalogue import Catalogue
+from vlasov.integration.dop853 import Dop853
 from vlasov.integration.field import Field
 from vlasov.integration.method import RungeKutta, Stochastic
 from vlasov.integration.noise import Noise
@@ -195,6 +196,5 @@ class Tsitouras(RungeKutta):
 
 
 TABLES = Catalogue[RungeKutta](
-    "integrator", [Euler, Heun, RungeKutta4, BogackiShampine, DormandPrince, Tsitouras]
+    "integrator", [Euler, Heun, RungeKutta4, BogackiShampine, DormandPrince, Tsitouras, Dop853]
 )
-"""The explicit Runge-Kutta methods."""

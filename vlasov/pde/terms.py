@@ -28,6 +28,7 @@ from torch.nn import functional
 from vlasov._shapes import Points
 from vlasov.catalogue import Catalogue, nearest
 from vlasov.errors import InvalidValue, ShapeMismatch
+from vlasov.gaussian import Affine
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "gelu": functional.gelu,
@@ -48,6 +49,10 @@ class Term(abc.ABC):
     def bind(self, x: Points) -> Force:
         """The force ``(t, x) -> F(t, x)`` in the width, dtype and device of `x`."""
 
+    def affine(self, x: Points) -> Affine | None:
+        """The force as an affine map in the width, dtype and device of `x`; None if it is none."""
+        return None
+
 
 @dataclass(frozen=True)
 class Decay(Term):
@@ -63,6 +68,11 @@ class Decay(Term):
         """The force towards the origin; it needs nothing of `x`."""
         return lambda t, x: -self.rate * x
 
+    def affine(self, x: Points) -> Affine:
+        """The multiple of the identity, without offset."""
+        d = x.shape[-1]
+        return Affine(-self.rate * torch.eye(d).to(x), x.new_zeros(d))
+
 
 @dataclass(frozen=True, eq=False)
 class LinearTerm(Term):
@@ -75,6 +85,10 @@ class LinearTerm(Term):
         """The matrix moved once to the dtype and device of `x`."""
         matrix = self.matrix.to(x)
         return lambda t, x: x @ matrix.mT
+
+    def affine(self, x: Points) -> Affine:
+        """The matrix, without offset."""
+        return Affine(self.matrix.to(x), x.new_zeros(x.shape[-1]))
 
 
 @dataclass(frozen=True, eq=False)

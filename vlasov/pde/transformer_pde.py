@@ -20,13 +20,16 @@ import torch
 from torch import Tensor
 
 from vlasov.attention import Attention, build_attention
-from vlasov.attention.masks import MASKS, Explicit, Mask
+from vlasov.attention.masks import Mask, build_mask
 from vlasov.cloud import Cloud
 from vlasov.engines import ENGINES, Engine
 from vlasov.engines.visibility import Visibility
 from vlasov.errors import InvalidValue, ShapeMismatch, Unsupported
+from vlasov.gaussian import Gaussian
 from vlasov.geometry import GEOMETRIES, Geometry
+from vlasov.pde.closure import affine_terms, diffusion_of, require_flat, require_no_order
 from vlasov.pde.field import AttentionForce, MomentumField, ParticleField
+from vlasov.pde.gaussian_field import GaussianField
 from vlasov.pde.memory import require_memory
 from vlasov.pde.noise import NOISES, Noise
 from vlasov.pde.terms import TERMS, Momentum, Term
@@ -44,7 +47,8 @@ class TransformerPDE:
         beta: inverse temperature of the scores ``beta * <Q x_i, K x_j>``; any sign, nothing
             hidden.
         geometry: ``"euclid"`` or ``"sphere"``.
-        engine: how sums are evaluated: ``"auto"``, ``"fused"``, ``"tiled"``, ``"dense"``.
+        engine: how sums are evaluated: ``"auto"``, ``"direct"``, ``"fused"``, ``"tiled"``,
+            ``"dense"``.
         mask: ``"causal"``, ``"window:width=8"``, ``"alibi:slope=0.5"``, or a boolean matrix
             (True sees).
         terms: local reactions such as ``"decay:rate=1"``, ``"mlp:hidden=16"``,
@@ -89,7 +93,7 @@ class TransformerPDE:
             "geometry", GEOMETRIES.build(geometry) if isinstance(geometry, str) else geometry
         )
         self._set("engine", ENGINES.build(engine) if isinstance(engine, str) else engine)
-        self._set("mask", _mask(mask))
+        self._set("mask", build_mask(mask))
         self._set("terms", built)
         self._set("noise", NOISES.build(noise) if isinstance(noise, str) else noise)
         _check_momentum(built)
@@ -102,17 +106,19 @@ class TransformerPDE:
         """The momentum term, if the equation is of second order in time."""
         return next((term for term in self.terms if isinstance(term, Momentum)), None)
 
-    def path(self, cloud: Cloud) -> ParameterPath:
-        """The parameters in the dtype and device of the cloud; by default the identity."""
+    def path(self, tokens: Cloud | Gaussian) -> ParameterPath:
+        """The parameters in the dtype and device of the tokens; by default the identity."""
+        kind = "cloud" if isinstance(tokens, Cloud) else "law"
+        like = tokens.points if isinstance(tokens, Cloud) else tokens.mean
         path = self.projections
         if path is None:
-            path = Projections.identity(cloud.d)
-        if path.width != cloud.d:
+            path = Projections.identity(tokens.d)
+        if path.width != tokens.d:
             raise ShapeMismatch(
-                f"The projections act on tokens of width {path.width} but the cloud has width "
-                f"{cloud.d}; build them for that width."
+                f"The projections act on tokens of width {path.width} but the {kind} has width "
+                f"{tokens.d}; build them for that width."
             )
-        return path.to(dtype=cloud.points.dtype, device=cloud.points.device)
+        return path.to(dtype=like.dtype, device=like.device)
 
     def visibility(self, cloud: Cloud) -> Visibility | None:
         """The mask bound to the positions of a cloud (its order, where it has none)."""
@@ -151,15 +157,31 @@ class TransformerPDE:
         momentum = self.momentum
         return field if momentum is None else MomentumField(field, momentum.bind(cloud.points))
 
+    def gaussian_field(self, start: Gaussian, *, positions: str | None = None) -> GaussianField:
+        """Velocity of the flow map ``[A | b]`` that carries `start` to the law at time t.
+
+        `positions` is ``"independent"`` for tokens whose law does not depend on their position:
+        then a mask of positions changes nothing.
+
+        Raises:
+            Unsupported: if the equation does not keep Gaussians Gaussian.
+            ShapeMismatch: if projections and law do not fit.
+        """
+        require_flat(self.geometry)
+        require_no_order(self.mask, self.attention, positions)
+        local = affine_terms(self.terms, start.mean.unsqueeze(-2))
+        path, diffusion = self.path(start), diffusion_of(self.noise)
+        return GaussianField(start, self.attention, path, self.beta, local, diffusion)
+
     def breakpoints(self, start: float, until: float) -> tuple[float, ...]:
         """Times strictly between the two at which the parameters jump."""
         return (
             () if self.projections is None else tuple(self.projections.breakpoints(start, until))
         )
 
-    def requires_grad(self, cloud: Cloud) -> bool:
-        """Whether a gradient is wanted through this equation on this cloud."""
-        tensors = [cloud.points, cloud.log_weights]
+    def requires_grad(self, tokens: Cloud | Gaussian) -> bool:
+        """Whether a gradient is wanted through this equation on these tokens."""
+        tensors = [t for t in vars(tokens).values() if isinstance(t, Tensor)]
         tensors += [] if self.projections is None else list(self.projections.tensors())
         tensors += [t for term in self.terms for t in vars(term).values() if isinstance(t, Tensor)]
         return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
@@ -171,12 +193,6 @@ class TransformerPDE:
         """The same equation with some parts exchanged."""
         kept = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return TransformerPDE(**(kept | changes))
-
-
-def _mask(mask: str | Mask | Tensor | None) -> Mask | None:
-    if mask is None or isinstance(mask, Mask):
-        return mask
-    return MASKS.build(mask) if isinstance(mask, str) else Explicit(torch.as_tensor(mask))
 
 
 def _check_momentum(terms: tuple[Term, ...]) -> None:

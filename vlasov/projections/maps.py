@@ -3,7 +3,7 @@
 A set of maps is a dictionary by field name of `Projections`; a missing bias is absent.
 """
 
-__all__ = ["HeadMaps", "checked", "image", "side_by_side", "stacked"]
+__all__ = ["HeadMaps", "checked", "image", "own_axes", "side_by_side", "stacked"]
 
 from collections.abc import Mapping, Sequence
 
@@ -29,12 +29,13 @@ def checked(given: Mapping[str, Numbers]) -> dict[str, Tensor]:
     return _same_heads(maps)
 
 
-def _own_axes(name: str) -> int:
+def own_axes(name: str) -> int:
+    """How many axes of a map or bias follow the head axis."""
     return 1 if name.endswith("bias") else 2
 
 
 def _with_heads(name: str, given: Numbers) -> Tensor:
-    x, own = floating(given, name=f"The {name}"), _own_axes(name)
+    x, own = floating(given, name=f"The {name}"), own_axes(name)
     if x.dim() < own:
         wanted = "(k, d) or (h, k, d)" if own == 2 else "(k,) or (h, k)"
         raise ShapeMismatch(
@@ -50,7 +51,7 @@ def _require_fit(maps: HeadMaps) -> None:
     wanted = {"query": (k, d), "key": (k, d), "value": (d, d)}
     wanted |= {"query_bias": (k,), "key_bias": (k,), "value_bias": (d,)}
     for name, one in maps.items():
-        found = tuple(one.shape[-_own_axes(name) :])
+        found = tuple(one.shape[-own_axes(name) :])
         if found != wanted[name]:
             raise ShapeMismatch(
                 f"A query map of shape {(k, d)} needs a {name} of shape {wanted[name]} but got "
@@ -59,7 +60,7 @@ def _require_fit(maps: HeadMaps) -> None:
 
 
 def _same_heads(maps: HeadMaps) -> dict[str, Tensor]:
-    counts = {name: one.shape[-1 - _own_axes(name)] for name, one in maps.items()}
+    counts = {name: one.shape[-1 - own_axes(name)] for name, one in maps.items()}
     heads = max(counts.values())
     if not set(counts.values()) <= {1, heads}:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -71,7 +72,7 @@ def _same_heads(maps: HeadMaps) -> dict[str, Tensor]:
 
 
 def _repeated(name: str, x: Tensor, heads: int) -> Tensor:
-    own = _own_axes(name)
+    own = own_axes(name)
     return x.expand(*x.shape[: -1 - own], heads, *x.shape[-own:])
 
 
@@ -95,7 +96,7 @@ def stacked(moments: Sequence[HeadMaps], shape: tuple[int, ...]) -> dict[str, Te
     """
     for name, first in moments[0].items():
         shapes = {tuple(moment[name].shape) for moment in moments}
-        if len(shapes) > 1 or first.dim() > 1 + _own_axes(name):
+        if len(shapes) > 1 or first.dim() > 1 + own_axes(name):
             raise ShapeMismatch(
                 f"Clouds at different times need a {name} of one shape without batch axes but got "
                 f"{sorted(shapes)}. Run the clouds one by one."
@@ -120,7 +121,7 @@ def side_by_side(sets: Sequence[HeadMaps]) -> dict[str, Tensor]:
             f"Heads side by side need query maps of one shape (k, d) but got {sorted(shapes)}. "
             "Pad the narrower ones with rows of zeros: they add nothing to a score."
         )
-    return {name: torch.cat([one[name] for one in full], -1 - _own_axes(name)) for name in names}
+    return {name: torch.cat([one[name] for one in full], -1 - own_axes(name)) for name in names}
 
 
 def _zero(name: str, maps: HeadMaps) -> Tensor:
