@@ -9,7 +9,7 @@ that divide by it are :math:`-F/\beta` here.
 Source: spec section 3; prediction V07 for the sphere.
 """
 
-__all__ = ["Dissipation", "Energy", "dissipation", "energy"]
+__all__ = ["Dissipation", "Energy", "cloud_views", "dissipation", "energy"]
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,25 +20,31 @@ from torch import Tensor
 
 from vlasov.cloud import Cloud
 from vlasov.energies.functionals import View
-from vlasov.energies.gradient_flow import GradientFlow, gradient_flow
+from vlasov.energies.gaussian_energy import gaussian_energy
+from vlasov.energies.gradient_flow import GradientFlow, gradient_flow, would_be_flow
+from vlasov.gaussian import Gaussian
 from vlasov.observables import Observable
 from vlasov.pde import TransformerPDE
 
 
 @dataclass(frozen=True, eq=False)
 class Energy(Observable):
-    """The energy F of an equation, as an observable."""
+    """The energy F of an equation, as an observable.
+
+    With `probe` it is the functional of the attention, whether the equation descends it or not.
+    """
 
     name: ClassVar[str] = "energy"
     pde: TransformerPDE
+    probe: bool = False
 
     def measure(self, cloud: Cloud) -> Float[Tensor, "*batch"]:
         """The sum of the energies of the heads."""
-        flow = gradient_flow(self.pde, cloud)
+        flow = (would_be_flow if self.probe else gradient_flow)(self.pde, cloud)
         values = [
             sign * functional.value(view)
             for sign, functional, view in zip(
-                flow.structure.signs, flow.functionals, _views(flow, cloud), strict=True
+                flow.structure.signs, flow.functionals, cloud_views(flow, cloud), strict=True
             )
         ]
         return torch.cat(values, dim=-1).sum(-1)
@@ -46,22 +52,26 @@ class Energy(Observable):
 
 @dataclass(frozen=True, eq=False)
 class Dissipation(Observable):
-    """The rate D at which the energy of an equation falls, as an observable."""
+    """The rate D at which the energy of an equation falls, as an observable.
+
+    With `probe` it is the squared speed in the metric of the first head with B = I.
+    """
 
     name: ClassVar[str] = "dissipation"
     pde: TransformerPDE
+    probe: bool = False
 
     def measure(self, cloud: Cloud) -> Float[Tensor, "*batch"]:
         """The squared speed of the cloud in the metric of its equation."""
-        flow = gradient_flow(self.pde, cloud)
+        flow = (would_be_flow if self.probe else gradient_flow)(self.pde, cloud)
         # all heads share one metric: with several of them it is constant
-        metric = flow.functionals[0].log_metric(_views(flow, cloud)[0]).squeeze(-2)
+        metric = flow.functionals[0].log_metric(cloud_views(flow, cloud)[0]).squeeze(-2)
         speed = self.pde.particle_field(cloud)(0.0, cloud.points)
         squares = (speed @ flow.structure.inverse.mT * speed).sum(-1)
         return (torch.exp(metric + cloud.log_weights) * squares).sum(-1)
 
 
-def _views(flow: GradientFlow, cloud: Cloud) -> list[View]:
+def cloud_views(flow: GradientFlow, cloud: Cloud) -> list[View]:
     """The cloud as each head sees it, with one head axis."""
     q, k, _ = flow.projections.project(cloud.points)
     log_w = cloud.log_weights.to(q)[..., None, :]
@@ -72,19 +82,25 @@ def _views(flow: GradientFlow, cloud: Cloud) -> list[View]:
     ]
 
 
-def energy(pde: TransformerPDE, cloud: Cloud) -> Float[Tensor, "*batch"]:
-    """The energy F that the equation descends; memory of order n.
+def energy(pde: TransformerPDE, law: Cloud | Gaussian) -> Float[Tensor, "*batch"]:
+    """The energy F that the equation descends; of a cloud in memory of order n.
 
     Raises:
-        Unsupported: if the equation has none, naming the condition that fails.
+        Unsupported: if the equation has none, naming the condition that fails; for a Gaussian
+            also where no closed form is known.
         NotOnGeometry: if the cloud is not on the geometry.
+        NotFinite: if the energy of a Gaussian is infinite.
 
     Example:
         >>> round(energy(TransformerPDE(), Cloud([[0.0], [1.0]])).item(), 6)
         -0.714785
+        >>> round(energy(TransformerPDE("linear"), Gaussian(0.0, 2.0)).item(), 6)
+        -1.0
     """
-    pde.geometry.check(cloud.points)
-    return Energy(pde)(cloud)
+    if isinstance(law, Gaussian):
+        return gaussian_energy(pde, law)
+    pde.geometry.check(law.points)
+    return Energy(pde)(law)
 
 
 def dissipation(pde: TransformerPDE, cloud: Cloud) -> Float[Tensor, "*batch"]:

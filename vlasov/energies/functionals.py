@@ -61,6 +61,9 @@ class Functional(abc.ABC):
     several_heads: ClassVar[bool] = True
     """Whether the energies of heads add up."""
 
+    mobility: ClassVar[str] = "B"
+    """What multiplies minus the gradient of the first variation to give the velocity."""
+
     @abc.abstractmethod
     def value(self, view: View) -> OfHeads:
         """The energy of each head for sigma = 1."""
@@ -80,6 +83,7 @@ class _Exponential(Functional):
 
 class _Normalised(_Exponential):
     several_heads = False  # each head would bring a metric of its own
+    mobility = "B / Z(x), Z(x) = ∫ exp(y·Ax) dμ(y)"
 
     def log_metric(self, view: View) -> OfTokens:
         return self.logs(view)
@@ -87,6 +91,7 @@ class _Normalised(_Exponential):
 
 class _Gaussian(_Exponential):
     several_heads = False
+    mobility = "B / m(x), m(x) = 2 ∫ exp(2 y·Ax - x·Nx - y·Ny) dμ(y)"
 
     def logs(self, view: View) -> OfTokens:
         # Exact for any centre c: 2xAy - xNx - yNy in x - c and y - c, plus terms in (A - N) c.

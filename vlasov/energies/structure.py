@@ -9,7 +9,7 @@ free, and every velocity has :math:`B^{-1}\Gamma = \mathcal A \mathcal V^+ \Gamm
 Source: spec section 3.
 """
 
-__all__ = ["Structure", "part_of", "rounding", "structure_of"]
+__all__ = ["Structure", "part_of", "rounding", "structure_of", "unstructured"]
 
 from dataclasses import dataclass
 
@@ -22,10 +22,21 @@ from vlasov.errors import Unsupported
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """The signs of the heads and the inverse of B, the matrix in which speeds are squared."""
+    """The signs of the heads, B, and the inverse of B, the matrix in which speeds are squared.
+
+    Where the maps leave B free it is of the size it has elsewhere. The inverse is exact on the
+    velocities that the maps allow.
+    """
 
     signs: Float[Tensor, " h"]
+    preconditioner: Float[Tensor, "d d"]
     inverse: Float[Tensor, "d d"]
+
+
+def unstructured(scores: Float[Tensor, "h d d"], values: Float[Tensor, "h d d"]) -> Structure:
+    """The signs of maps of any kind, with B = I."""
+    eye = torch.eye(scores.shape[-1], dtype=scores.dtype, device=scores.device)
+    return Structure(_signs(scores, values), eye, eye)
 
 
 def _refused(condition: str, found: str) -> Unsupported:
@@ -68,9 +79,11 @@ def structure_of(
         values = torch.cat([values, drift[0][None]])
         factors = torch.cat([factors, -signs[:, None, None] * drift[1]])
     if scalar:
-        return Structure(signs, _scalar_inverse(factors, values))
+        b = _scalar(factors, values)
+        eye = torch.eye(factors.shape[-1], dtype=factors.dtype, device=factors.device)
+        return Structure(signs, b * eye, eye / b)
     # side by side: (d, h d)
-    return Structure(signs, _inverse(torch.cat([*factors], -1), torch.cat([*values], -1)))
+    return Structure(signs, *_matrices(torch.cat([*factors], -1), torch.cat([*values], -1)))
 
 
 def _require_symmetric_scores(scores: Tensor) -> None:
@@ -91,7 +104,8 @@ def _signs(scores: Tensor, values: Tensor) -> Tensor:
     return torch.where(traces < 0, -1.0, 1.0).to(scores)
 
 
-def _inverse(factors: Tensor, values: Tensor) -> Tensor:
+def _matrices(factors: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """B and its inverse on the velocities."""
     tolerance = rounding(factors)
     inverse_of_factors = torch.linalg.pinv(factors, rtol=tolerance)
     b = values @ inverse_of_factors
@@ -106,7 +120,17 @@ def _inverse(factors: Tensor, values: Tensor) -> Tensor:
     if skew > tolerance:
         raise _refused("a symmetric B in V = sigma B A", f"A B A is skew by {skew:.3g}")
     _require_positive(factors, b)
-    return factors @ torch.linalg.pinv(values, rtol=tolerance)
+    range_of_factors = factors @ inverse_of_factors
+    return _completed(b, range_of_factors), factors @ torch.linalg.pinv(values, rtol=tolerance)
+
+
+def _completed(b: Tensor, p: Tensor) -> Tensor:
+    """The positive matrix that acts as `b` on the range of the projection `p`."""
+    q = torch.eye(len(p), dtype=p.dtype, device=p.device) - p
+    inside, across = p @ (b + b.mT) @ p / 2, q @ b @ p
+    size = inside.trace() / p.trace()
+    schur = across @ torch.linalg.pinv(inside, rtol=rounding(b)) @ across.mT
+    return inside + across + across.mT + q @ (schur + size * q) @ q
 
 
 def _require_positive(factors: Tensor, b: Tensor) -> None:
@@ -122,7 +146,7 @@ def _require_positive(factors: Tensor, b: Tensor) -> None:
         )
 
 
-def _scalar_inverse(factors: Tensor, values: Tensor) -> Tensor:
+def _scalar(factors: Tensor, values: Tensor) -> Tensor:
     b = (factors * values).sum() / factors.square().sum()
     missed = part_of(values - b * factors, values)
     if missed > rounding(factors):
@@ -132,4 +156,4 @@ def _scalar_inverse(factors: Tensor, values: Tensor) -> Tensor:
         )
     if not bool(b > 0):
         raise _refused("b > 0 in V = sigma b A", f"b = {float(b):.3g}")
-    return torch.eye(factors.shape[-1], dtype=factors.dtype, device=factors.device) / b
+    return b

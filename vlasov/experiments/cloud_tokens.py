@@ -11,8 +11,7 @@ from vlasov.cloud import Cloud
 from vlasov.errors import InvalidValue
 from vlasov.experiments.cloud_checks import DTYPES
 from vlasov.experiments.cloud_config import CloudConfig
-from vlasov.experiments.equation_config import gaussian_law
-from vlasov.experiments.starts import STARTS, Gaussian
+from vlasov.experiments.drawn import drawn_cloud
 from vlasov.geometry import Geometry
 from vlasov.pretrained import BertCheckpoint, text_tokens
 
@@ -30,7 +29,7 @@ class Tokens:
 def initial_tokens(config: CloudConfig, checkpoint: BertCheckpoint | None) -> Tokens:
     """The tokens as drawn or read, in fp64."""
     if config.tokens is None:
-        tokens = Tokens(_drawn(config))
+        tokens = Tokens(drawn_cloud(config, init=config.init, n=config.n))
     elif config.tokens.startswith("text:"):
         tokens = _text(config, checkpoint)
     else:
@@ -49,16 +48,6 @@ def placed(cloud: Cloud, geometry: Geometry, config: CloudConfig) -> Cloud:
         if not torch.allclose(moved, cloud.points, rtol=0.0, atol=1e-12):
             cloud = cloud.with_points(moved)
     return cloud.to(dtype=DTYPES[str(config.dtype)], device=config.device)
-
-
-def _drawn(config: CloudConfig) -> Cloud:
-    start = STARTS.build(config.init or "gaussian")
-    if not config.mean and not config.cov:
-        return start.cloud(config.n, config.d, config.seed)
-    if not isinstance(start, Gaussian):
-        raise InvalidValue(f"'mean' and 'cov' belong to a gaussian start, not to '{start.name}'.")
-    law = gaussian_law(config, std=start.std)
-    return Cloud.gaussian(config.n, law.mean, law.cov, seed=config.seed)
 
 
 def _text(config: CloudConfig, checkpoint: BertCheckpoint | None) -> Tokens:
