@@ -39,22 +39,23 @@ def print_report(run: Run, folder: RunFolder, drawn: Sequence[Path]) -> None:
     for name, value in _rows(run, folder):
         table.add_row(name, value)
     console.print(table)
+    _print_notes(console, folder.result().get("notes", ()))
     _list_files(console, folder, drawn)
 
 
-def print_experiment(report: Report, folder: RunFolder, drawn: Sequence[Path]) -> None:
-    """The numbers of a report, its short tables, its sentences, and the files it wrote."""
+def print_experiment(report: Report, folder: RunFolder | None, drawn: Sequence[Path]) -> None:
+    """The numbers of a report, its short tables, its sentences, and the files it wrote, if any."""
     console = _console()
-    table = Table(title=str(folder.path), show_header=False)
+    table = Table(title=None if folder is None else str(folder.path), show_header=False)
     for name, value in report.result.items():
         if not isinstance(value, list | tuple | dict):
             table.add_row("" if name == "message" else name.replace("_", " "), _shown(value))
     console.print(table)
     for name, content in report.tables.items():
         _print_table(console, name, content)
-    for note in report.notes:
-        console.out(note, highlight=False)
-    _list_files(console, folder, drawn)
+    _print_notes(console, report.notes)
+    if folder is not None:
+        _list_files(console, folder, drawn)
 
 
 def _print_table(console: Console, name: str, content: ReportTable) -> None:
@@ -65,6 +66,11 @@ def _print_table(console: Console, name: str, content: ReportTable) -> None:
     for row in content.rows:
         table.add_row(*("" if cell is None else _shown(cell) for cell in row))
     console.print(table)
+
+
+def _print_notes(console: Console, notes: Sequence[str]) -> None:
+    for note in notes:
+        console.out(note, highlight=False)
 
 
 def _list_files(console: Console, folder: RunFolder, drawn: Sequence[Path]) -> None:
@@ -115,6 +121,8 @@ _FACTS = (
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

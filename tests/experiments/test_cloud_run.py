@@ -147,3 +147,12 @@ def test_a_text_moves_on_the_sphere_of_its_checkpoint(tmp_path: Path) -> None:
     assert folder.words() == list(simulation.words)
     free = cloud_run.prepare(CloudConfig(**settings, geometry="euclid"))
     assert not free.config.project
+
+
+def test_a_run_ends_with_the_statements_of_the_theory(tmp_path):
+    settings = {"n": 20, "d": 2, "geometry": "euclid", "time": 0.2, "step": 0.1}
+    folder = RunFolder.create(tmp_path / "run")
+    cloud_run.run(cloud_run.prepare(CloudConfig(**settings)), folder)
+    notes = folder.result()["notes"]
+    assert any(note.startswith("Holds: compact support") for note in notes)
+    assert not any("violated" in note for note in notes)

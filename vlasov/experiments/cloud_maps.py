@@ -1,9 +1,10 @@
 """The query, key and value maps of an equation, from words, numbers or files."""
 
-__all__ = ["chosen_projections"]
+__all__ = ["chosen_projections", "cloud_projections"]
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -12,11 +13,23 @@ from vlasov._numbers import floating
 from vlasov.array_files import read_arrays
 from vlasov.catalogue import nearest
 from vlasov.errors import InvalidValue
+from vlasov.experiments.cloud_config import CloudConfig
 from vlasov.experiments.equation_config import EquationConfig
+from vlasov.pretrained import BertCheckpoint
 from vlasov.projections import LayeredProjections, ParameterPath, Projections, RedrawnProjections
 
 _NAMES = ("query", "key", "value")
 _BIASES = tuple(f"{name}_bias" for name in _NAMES)
+
+
+def cloud_projections(
+    config: CloudConfig, d: int, checkpoint: BertCheckpoint | None
+) -> ParameterPath:
+    """The maps of a simulation: those of its checkpoint, if it has one."""
+    if checkpoint is None:
+        return chosen_projections(config, d)
+    interpolation = cast(Literal["constant", "linear"], config.interpolation)
+    return checkpoint.projections(config.layer_time, interpolation)
 
 
 def chosen_projections(config: EquationConfig, d: int) -> ParameterPath:

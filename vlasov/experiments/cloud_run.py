@@ -5,7 +5,6 @@ __all__ = ["Simulation", "prepare", "resume", "run"]
 import dataclasses
 import time
 from dataclasses import dataclass
-from typing import Literal, cast
 
 import torch
 
@@ -14,7 +13,8 @@ from vlasov.errors import RunFolderError
 from vlasov.experiments.checkpoint import Checkpoint
 from vlasov.experiments.cloud_config import CloudConfig
 from vlasov.experiments.cloud_defaults import with_equation, with_start
-from vlasov.experiments.cloud_maps import chosen_projections
+from vlasov.experiments.cloud_maps import cloud_projections
+from vlasov.experiments.cloud_notes import cloud_notes
 from vlasov.experiments.cloud_tokens import initial_tokens, placed
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.load import load_simulation
@@ -24,7 +24,6 @@ from vlasov.experiments.settings import from_mapping
 from vlasov.geometry import GEOMETRIES
 from vlasov.pde import TransformerPDE, dedrifted, velocity
 from vlasov.pretrained import BertCheckpoint
-from vlasov.projections import ParameterPath
 from vlasov.run import Run
 from vlasov.solve import simulate
 
@@ -57,7 +56,7 @@ def prepare(config: CloudConfig) -> Simulation:
     cloud = placed(tokens.cloud, geometry, config)
     pde = TransformerPDE(
         config.attention,
-        _projections(config, cloud.d, checkpoint),
+        cloud_projections(config, cloud.d, checkpoint),
         beta=float(config.beta or 0.0),
         geometry=geometry,
         engine=config.engine,
@@ -69,13 +68,6 @@ def prepare(config: CloudConfig) -> Simulation:
     moved = dedrifted(pde, cloud.d).pde if config.frame == "dedrifted" else pde
     velocity(moved, _few(cloud))  # what cannot be evaluated is refused before a file is touched
     return Simulation(config, moved, cloud, tokens.words)
-
-
-def _projections(config: CloudConfig, d: int, checkpoint: BertCheckpoint | None) -> ParameterPath:
-    if checkpoint is None:
-        return chosen_projections(config, d)
-    interpolation = cast(Literal["constant", "linear"], config.interpolation)
-    return checkpoint.projections(config.layer_time, interpolation)
 
 
 def _few(cloud: Cloud) -> Cloud:
@@ -179,7 +171,8 @@ def _simulate(
     provenance = folder.provenance()
     seconds = provenance["wall_seconds"] + time.monotonic() - clock
     folder.write_provenance(provenance | {"wall_seconds": seconds})
-    folder.write_result(result_of(result) | {"frames": monitor.frames})
+    notes = cloud_notes(simulation.pde, simulation.cloud, result, until=float(config.time or 0.0))
+    folder.write_result(result_of(result) | {"frames": monitor.frames, "notes": notes})
     return load_simulation(folder.path)
 
 

@@ -11,24 +11,39 @@ from vlasov.theory import Statement, check, statements
 
 
 def statement_notes(
-    pde: TransformerPDE, start: Cloud | Gaussian, result: Run | Reduction, *, until: float
+    pde: TransformerPDE,
+    start: Cloud | Gaussian,
+    result: Run | Reduction,
+    *,
+    until: float,
+    slack: float = 1e-6,
+    checked: bool = True,
 ) -> tuple[str, ...]:
     """One sentence for each statement that applies: what holds, what it promises, what was seen.
+
+    Promises are compared with the result, to the relative `slack`, unless `checked` is false.
 
     Raises:
         ShapeMismatch: for a batch of laws or maps.
     """
     found = statements(pde, start, until=until)
-    return tuple(_sentence(one, result) for one in found if one.holds is not None)
+    return tuple(
+        _sentence(one, result if checked else None, slack)
+        for one in found
+        if one.holds is not None
+    )
 
 
-def _sentence(statement: Statement, result: Run | Reduction) -> str:
+def _sentence(statement: Statement, result: Run | Reduction | None, slack: float) -> str:
     found = statement.found.removesuffix(".")
     if not statement.holds:
         return f"Does not hold: {statement.name} ({found})."
-    seen = check(statement, result)
-    checked = "" if seen.verdict == "not checkable" else f" In this run {seen.verdict}: "
-    return (
-        f"Holds: {statement.name} ({found}). Then {statement.promises} "
-        f"[{statement.source}].{checked}{seen.found + '.' if checked else ''}"
+    sentence = (
+        f"Holds: {statement.name} ({found}). Then {statement.promises} [{statement.source}]."
     )
+    if result is None:
+        return sentence
+    seen = check(statement, result, slack=slack)
+    if seen.verdict == "not checkable":
+        return sentence
+    return f"{sentence} In this run {seen.verdict}: {seen.found}."
