@@ -29,7 +29,7 @@ _LN2 = 0.6931471805599453
 def moments_of(scene, item, moments):
     """Fill the moments of key node b, tilted by query node a; the exponent they are scaled by."""
     (_, k, logits, v, _), (queries, keys), polynomials, _, _ = scene
-    a, b, m = item
+    a, b, m = item[0], item[1], item[2]
     first, last = polynomials[1][m], polynomials[1][m + 1]
     levels, sides = polynomials[2][first:last], polynomials[3][first:last]
     chains = polynomials[4][first : last + 1]
@@ -38,11 +38,14 @@ def moments_of(scene, item, moments):
     offset, scratch = np.empty((d, LANES)), np.empty(LANES)
     centre_q, centre_k = queries[3][a, :d], keys[3][b, :d]
     top = _tilted_top(centre_q, centre_k, (k, logits), (keys[0][b], keys[1][b]))
-    moments[:, :terms] = 0.0
+    for c in range(v.shape[0] + 1):
+        for term in range(terms):
+            moments[c, term] = 0.0
     for low in range(keys[0][b], keys[1][b], LANES):
         high = min(low + LANES, keys[1][b])
         for c in range(d):
-            offset[c, : high - low] = k[c, low:high] - centre_k[c]
+            for lane in range(high - low):
+                offset[c, lane] = k[c, low + lane] - centre_k[c]
         _powers(offset[d - 1], powers, high - low)
         _weights(centre_q, offset, logits[low:high], top, ladder[0])
         stems = (levels, sides, chains, high - low)
@@ -58,7 +61,8 @@ def moments_of(scene, item, moments):
 def spread_to(scene, item, gathered, rows, totals):
     """Add an expansion to the queries of some rows; `gathered` are moments and their scale."""
     (q, _, _, v, shifts), (queries, keys), polynomials, _, _ = scene
-    (a, b, m), (moments, top) = item, gathered
+    a, b, m = item[0], item[1], item[2]
+    moments, top = gathered
     first, last = polynomials[1][m], polynomials[1][m + 1]
     levels, sides = polynomials[2][first:last], polynomials[3][first:last]
     chains = polynomials[4][first : last + 1]
@@ -69,9 +73,12 @@ def spread_to(scene, item, gathered, rows, totals):
         high = min(low + LANES, rows[1])
         lanes = high - low
         for c in range(d):
-            offset[c, :lanes] = (q[c, low:high] - queries[3][a, c]) * _LN2
+            for lane in range(lanes):
+                offset[c, lane] = (q[c, low + lane] - queries[3][a, c]) * _LN2
         _lift(keys[3][b, :d], q, shifts, (low, lanes, top), ladder[0])
-        reach[:] = 0.0
+        for c in range(v.shape[0] + 1):
+            for lane in range(lanes):
+                reach[c, lane] = 0.0
         _evaluate((levels, sides, chains), offset, ladder, scratch[:lanes], moments, reach)
         for c in range(v.shape[0] + 1):
             for lane in range(lanes):

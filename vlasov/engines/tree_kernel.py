@@ -29,12 +29,22 @@ def halve(points, order, starts, ends, nodes):
 
 @njit(nogil=True)
 @no_type_check
+def _ends(x, low, high):
+    """The smallest and the largest number of a range."""
+    least = most = x[low]
+    for i in range(low + 1, high):
+        least, most = min(least, x[i]), max(most, x[i])
+    return least, most
+
+
+@njit(nogil=True)
+@no_type_check
 def _longest_side(points, low, high):
     best, side = -1.0, 0
     for c in range(points.shape[0]):
-        width = points[c, low:high].max() - points[c, low:high].min()
-        if width > best:
-            best, side = width, c
+        least, most = _ends(points[c], low, high)
+        if most - least > best:
+            best, side = most - least, c
     return side
 
 
@@ -88,8 +98,7 @@ def measure(points, logits, spans, boxes, facts, nodes):
     for node in range(nodes[0], nodes[1]):
         low, high = starts[node], ends[node]
         for c in range(d):
-            boxes[node, 0, c] = points[c, low:high].min()
-            boxes[node, 1, c] = points[c, low:high].max()
+            boxes[node, 0, c], boxes[node, 1, c] = _ends(points[c], low, high)
             facts[node, c] = (boxes[node, 0, c] + boxes[node, 1, c]) / 2
         radius = 0.0
         for i in range(low, high):
@@ -99,4 +108,4 @@ def measure(points, logits, spans, boxes, facts, nodes):
             radius = max(radius, square)
         # a few roundings on the safe side
         facts[node, d] = np.sqrt(radius) * (1 + 1e-14)
-        facts[node, d + 1] = logits[low:high].max()
+        facts[node, d + 1] = _ends(logits, low, high)[1]

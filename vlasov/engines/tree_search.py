@@ -100,7 +100,8 @@ def row_shifts(operands, trees, best, wide, shifts, leaves):
     for leaf in range(leaves[0], leaves[1]):
         apart = facts[leaf, d] * 2 * keys[3][0, d] > wide
         for i in range(starts[leaf], ends[leaf]):
-            query[:] = q[:, i]
+            for c in range(d):
+                query[c] = q[c, i]
             found = best[leaf]
             if apart:
                 found = _best_key(query, keys, (k, logits), found, scratch)

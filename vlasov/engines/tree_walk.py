@@ -41,7 +41,7 @@ def plan(scene, counts):
             left = _below(left, used, first, a, b)
         elif what >= 0:
             expanded = _room(expanded, used[0])
-            expanded[used[0]] = (a, b, what)
+            expanded[used[0], 0], expanded[used[0], 1], expanded[used[0], 2] = a, b, what
             used[0] += 1
         else:
             height = push(stack, height, (a, b), what)
@@ -54,7 +54,9 @@ def _room(rows, used):
     if used < rows.shape[0]:
         return rows
     larger = np.empty((2 * rows.shape[0], rows.shape[1]), np.int64)
-    larger[:used] = rows
+    for i in range(used):
+        for j in range(rows.shape[1]):
+            larger[i, j] = rows[i, j]
     return larger
 
 
@@ -67,7 +69,7 @@ def _below(left, used, first, a, b):
         low, high = 2 * low + 1, 2 * high + 2
     for node in range(low, high + 1):
         left = _room(left, used[1])
-        left[used[1]] = (node - first, b)
+        left[used[1], 0], left[used[1], 1] = node - first, b
         used[1] += 1
     return left
 
@@ -84,7 +86,7 @@ def walk(scene, planned, found, tasks):
     of tokens with the largest spread.
     """
     expanded, above, tops, left, begins = planned
-    direct, used = np.empty((16, 2), np.int64), 0
+    direct, used = np.empty((16, 2), np.int64), np.int64(0)
     moments = np.empty((scene[0][3].shape[0] + 1, above.shape[2]))
     for index in range(tasks[0], tasks[1]):
         if tasks[2]:
@@ -93,8 +95,9 @@ def walk(scene, planned, found, tasks):
         node, into = scene[4][0] + index, (found[0], found[1][index])
         for item in range(expanded.shape[0]):
             _inherit(scene, expanded[item], (above[item], tops[item]), node, into)
-        for b in left[begins[index] : begins[index + 1], 1]:
-            direct, used = _descend(scene, (node, b), moments, into, (direct, used))
+        for pair in range(begins[index], begins[index + 1]):
+            start = (node, left[pair, 1])
+            direct, used = _descend(scene, start, moments, into, (direct, used))
     return direct[:used]
 
 
@@ -117,10 +120,11 @@ def _descend(scene, start, moments, into, listed):
     queries, keys = scene[1]
     stack, item = np.empty((STACK, 2), np.int64), np.empty(3, np.int64)
     (direct, used), (totals, counts) = listed, into
-    stack[0], height = start, 1
+    stack[0, 0], stack[0, 1] = start
+    height = 1
     while height:
         height -= 1
-        a, b = stack[height]
+        a, b = stack[height, 0], stack[height, 1]
         size = (queries[1][a] - queries[0][a]) * (keys[1][b] - keys[0][b])
         what = decision(scene, (a, b))
         if what == PRUNED:
@@ -128,12 +132,12 @@ def _descend(scene, start, moments, into, listed):
         elif what == DIRECT:
             counts[2] += size
             direct = _room(direct, used)
-            direct[used] = (a, b)
+            direct[used, 0], direct[used, 1] = a, b
             used += 1
         elif what >= 0:
             counts[1] += size
             counts[3] = max(counts[3], spread(queries, keys, a, b))
-            item[:] = (a, b, what)
+            item[0], item[1], item[2] = a, b, what
             gathered = (moments, moments_of(scene, item, moments))
             spread_to(scene, item, gathered, (queries[0][a], queries[1][a]), totals)
         else:
@@ -148,7 +152,7 @@ def sum_pairs(operands, trees, shifts, pairs, totals):
     q, k, logits, v = operands
     queries, keys = trees
     for index in range(pairs.shape[0]):
-        a, b = pairs[index]
+        a, b = pairs[index, 0], pairs[index, 1]
         low, high = keys[0][b], keys[1][b]
         near, far, bias = span(k, low, high), span(v, low, high), logits[low:high]
         for i in range(queries[0][a], queries[1][a]):
