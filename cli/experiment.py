@@ -54,14 +54,15 @@ class Request:
 
     def carry_out(self, caught: Interruption) -> tuple[RunFolder, Report]:
         """The report, in its folder."""
-        settings = self._settings()
+        settings = self.settings()
         folder = self._folder()
         with follow(self.experiment.name.capitalize(), 1.0, quiet=self.given["quiet"]) as tick:
             watch = Watch(progress=tick, interrupted=lambda: caught.requested)
             resume = self.given["resume"]
             return folder, carry_out(self.experiment, settings, folder, watch=watch, resume=resume)
 
-    def _settings(self) -> object:
+    def settings(self) -> object:
+        """The settings, from presets, a file, options, or the run that goes on."""
         given, config = self.given, self.experiment.config
         flags = {
             name: given[name]

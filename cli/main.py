@@ -9,7 +9,12 @@ from importlib import metadata
 import click
 
 COMMANDS = {
+    "converge": "Measure how fast n tokens approach the mean-field limit.",
+    "distance": "Measure how far apart two laws are, and say how that is known.",
+    "energy": "Follow the energy that an equation descends, and test its convexity.",
+    "phase": "Colour a diagram of parameters, or of random draws, by how covariances end.",
     "plot": "Draw the pictures of a run folder again.",
+    "reduce": "Carry a Gaussian law by the equation: mean, covariance, and how the run ends.",
     "simulate": "Move a token cloud by attention; save and draw what happens.",
 }
 

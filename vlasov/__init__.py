@@ -13,8 +13,10 @@ from vlasov.gaussian import Gaussian
 from vlasov.geometry import GEOMETRIES
 from vlasov.pde import TransformerPDE, attention_matrix, dedrifted, velocity
 from vlasov.projections import LayeredProjections, Projections, RedrawnProjections
+from vlasov.reduction import Reduction, reduce
 from vlasov.run import Run
 from vlasov.solve import simulate
+from vlasov.transport import wasserstein
 
 __version__ = "0.1.0"
 
@@ -27,6 +29,7 @@ __all__ = [
     "LayeredProjections",
     "Projections",
     "RedrawnProjections",
+    "Reduction",
     "Run",
     "TransformerPDE",
     "VlasovError",
@@ -36,6 +39,8 @@ __all__ = [
     "dissipation",
     "energy",
     "load_run",
+    "reduce",
     "simulate",
     "velocity",
+    "wasserstein",
 ]

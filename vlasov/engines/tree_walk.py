@@ -120,8 +120,7 @@ def _descend(scene, start, moments, into, listed):
     queries, keys = scene[1]
     stack, item = np.empty((STACK, 2), np.int64), np.empty(3, np.int64)
     (direct, used), (totals, counts) = listed, into
-    stack[0, 0], stack[0, 1] = start
-    height = 1
+    (stack[0, 0], stack[0, 1]), height = start, 1
     while height:
         height -= 1
         a, b = stack[height, 0], stack[height, 1]
@@ -138,8 +137,8 @@ def _descend(scene, start, moments, into, listed):
             counts[1] += size
             counts[3] = max(counts[3], spread(queries, keys, a, b))
             item[0], item[1], item[2] = a, b, what
-            gathered = (moments, moments_of(scene, item, moments))
-            spread_to(scene, item, gathered, (queries[0][a], queries[1][a]), totals)
+            rows, top = (queries[0][a], queries[1][a]), moments_of(scene, item, moments)
+            spread_to(scene, item, (moments, top), rows, totals)
         else:
             height = push(stack, height, (a, b), what)
     return direct, used

@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from vlasov.errors import InvalidValue
+from vlasov.plots.outline import outline
 from vlasov.plots.projection import Scene, project
 from vlasov.plots.stage import stage, window
 from vlasov.plots.style import FAINT, dress, note, require_flat, thinned
@@ -75,8 +76,4 @@ def _outline(
     x: Float[np.ndarray, "n 2"], weights: Float[np.ndarray, " n"], deviations: float
 ) -> Float[np.ndarray, "2 k"]:
     mean = weights @ x
-    values, axes = np.linalg.eigh((weights[:, None] * (x - mean)).T @ (x - mean))
-    angle = np.linspace(0, 2 * np.pi, 181)
-    circle = np.stack([np.cos(angle), np.sin(angle)])
-    root = axes * np.sqrt(np.maximum(values, 0.0))  # rounding may put a flat axis below zero
-    return mean[:, None] + deviations * root @ circle
+    return outline(mean, (weights[:, None] * (x - mean)).T @ (x - mean), deviations)

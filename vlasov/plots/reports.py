@@ -9,12 +9,18 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from vlasov.experiments.report import Report
+from vlasov.plots import converge_report, energy_report, phase_report, reduce_report
 from vlasov.plots.save import save_figure
 
 Pictures = Callable[[Report, Mapping[str, Any]], Mapping[str, Figure]]
 """From a report and its settings to figures by file name without suffix."""
 
-PICTURES: Mapping[str, Pictures] = {}
+PICTURES: Mapping[str, Pictures] = {
+    "converge": converge_report.pictures,
+    "energy": energy_report.pictures,
+    "phase": phase_report.pictures,
+    "reduce": reduce_report.pictures,
+}
 
 
 def save_report(
