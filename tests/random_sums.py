@@ -10,6 +10,8 @@ from vlasov.engines import Visibility
 
 MASK_KINDS = ("none", "causal", "window", "alibi", "causal alibi", "explicit")
 FUSABLE = ("none", "causal", "causal alibi")
+EXPONENTIAL_ONLY = ("direct", "fused", "tree")
+"""Engines that refuse other kernels, and masks that are not fusable."""
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ class Sinkhorn(Attention):
             Unsupported: under a causal or one-sided mask.
             NotConverged: if `max_sweeps` is reached before the tolerance.
         """
+        engine = engine.within(self.tolerance / 10)
         _, g = self.potentials(q, k, log_w, engine, beta=beta, mask=mask)
         return engine.average(q * (beta / self.eps), k, v, g + log_w, mask=mask) / self.eps
 
@@ -103,6 +104,7 @@ class Sinkhorn(Attention):
             NotConverged: if `max_sweeps` is reached before the tolerance.
         """
         _check(q, k, mask)
+        engine = engine.within(self.tolerance / 10)  # or its error would look like the residual
         q = q * (beta / self.eps)
         sweep = _Sweep(q, k, log_w, engine, mask)
         tolerance = max(self.tolerance, _rounding(q, k))

@@ -19,7 +19,6 @@ from vlasov.engines.tree import Tree, branches, holds
 _DIRECT: Engine = Direct()
 _FUSED: Engine = Fused()
 _TILED: Engine = Tiled()
-_TREE = Tree()
 # Tokens of one member from which on an engine saves more than its calls cost.
 _COMPILED = 1024.0
 _TREES = {1: 1e4, 2: 2e4, 3: 1e5}
@@ -31,18 +30,23 @@ class Auto(Engine):
 
     Trees for a very large exponential sum in up to three dimensions, the compiled pass for a large
     one of small width, fused for other exponentials, tiled for the rest: other kernels, and masks
-    that none of them knows. Where the trees cannot hold their tolerance, the compiled pass.
+    that none of them knows. Where the trees cannot hold `tolerance`, the compiled pass.
 
     Second derivatives need ``engine="dense"``.
     """
 
     name: ClassVar[str] = "auto"
+    tolerance: float = 1e-8
+
+    def within(self, tolerance: float) -> "Auto":
+        """The same rule with the smaller of the two tolerances for the trees."""
+        return Auto(min(self.tolerance, tolerance))
 
     def _average(self, pairs: Pairs) -> Tensor:
-        return _exponential(pairs)._average(pairs)
+        return _exponential(pairs, self.tolerance)._average(pairs)
 
     def _log_sum(self, pairs: Pairs) -> Tensor:
-        return _exponential(pairs)._log_sum(pairs)
+        return _exponential(pairs, self.tolerance)._log_sum(pairs)
 
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor:
         return _TILED._pair_sum(pair, pairs)
@@ -52,16 +56,16 @@ class Auto(Engine):
 
     def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
         size = {"queries": queries, "keys": keys, "width": width, "itemsize": itemsize}
-        return max(one.memory(**size) for one in (_DIRECT, _FUSED, _TILED, _TREE))
+        return max(one.memory(**size) for one in (_DIRECT, _FUSED, _TILED, Tree()))
 
 
-def _exponential(pairs: Pairs) -> Engine:
+def _exponential(pairs: Pairs, tolerance: float) -> Engine:
     # On CUDA torch has no fused kernel for float64: it would store n x n.
     stored = pairs.q.is_cuda and pairs.q.dtype == torch.float64
     if stored or obstacle(pairs.mask):
         return _TILED
     if _many(pairs, _TREES.get(pairs.k.shape[-1], math.inf)) and branches(pairs) is None:
-        return _TREE if holds(_TREE.tolerance, pairs) else _DIRECT
+        return Tree(tolerance) if holds(tolerance, pairs) else _DIRECT
     if _many(pairs, _COMPILED) and not pairs.wants_gradient and reach(pairs) is None:
         return _DIRECT
     return _FUSED

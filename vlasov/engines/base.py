@@ -89,6 +89,10 @@ class Engine(abc.ABC):
         """
         return self._leader_average(Pairs(q, k, v, log_w, mask).working(), tie).to(v.dtype)
 
+    def within(self, tolerance: float) -> "Engine":
+        """This engine with errors no larger than the tolerance, where it has a choice."""
+        return self
+
     @abc.abstractmethod
     def _average(self, pairs: Pairs) -> Tensor: ...
 

@@ -72,6 +72,10 @@ class Tree(Engine):
                 f"Engine 'tree' takes a tolerance above 0 and up to 0.1 but got {self.tolerance}."
             )
 
+    def within(self, tolerance: float) -> "Tree":
+        """The trees with the smaller of the two tolerances."""
+        return Tree(min(self.tolerance, tolerance))
+
     def _average(self, pairs: Pairs) -> Tensor:
         return self._sums(pairs)[..., :-1]
 
