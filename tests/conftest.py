@@ -24,6 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """One thread for each of several test processes: they would wait for each other."""
+    if hasattr(config, "workerinput"):
+        torch.set_num_threads(1)
+
+
 @pytest.fixture
 def dtype(request: pytest.FixtureRequest) -> torch.dtype:
     """The number format under test."""

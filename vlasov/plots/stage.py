@@ -2,6 +2,7 @@
 
 __all__ = [
     "axes_for",
+    "lighten",
     "new_axes",
     "outgrown",
     "require_axes",
@@ -136,11 +137,11 @@ def _solid(scene: Scene, ax: Axes3D) -> None:
         return
     ax.set_box_aspect((1, 1, 1), zoom=_BOX_ZOOM)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-        _lighten(axis)
+        lighten(axis)
     ax.tick_params(pad=-2)
 
 
-def _lighten(axis: Any) -> None:  # noqa: ANN401 - the axes of a box, which matplotlib leaves untyped
+def lighten(axis: Any) -> None:  # noqa: ANN401 - the axes of a box, which matplotlib leaves untyped
     axis.pane.set(facecolor="none", edgecolor=FAINT)
     axis.line.set(color=FAINT, linewidth=0.6)
     axis.set_major_locator(MaxNLocator(4))
