@@ -142,6 +142,7 @@ def _solid(scene: Scene, ax: Axes3D) -> None:
 
 
 def lighten(axis: Any) -> None:  # noqa: ANN401 - the axes of a box, which matplotlib leaves untyped
+    """Draw an axis of a box in faint lines, with few ticks."""
     axis.pane.set(facecolor="none", edgecolor=FAINT)
     axis.line.set(color=FAINT, linewidth=0.6)
     axis.set_major_locator(MaxNLocator(4))
