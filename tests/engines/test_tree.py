@@ -27,7 +27,7 @@ def _cloud(kind, n, d, rng):
     elif kind == "outlier":
         x[rng.integers(n)] *= 30
     elif kind == "coinciding":
-        x = x[rng.integers(0, 3, n)]
+        x = x[rng.integers(0, min(3, n), n)]
     elif kind == "two scales":
         x[: n // 2] *= 1e-6
     elif kind == "sphere":
