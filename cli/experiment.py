@@ -71,8 +71,9 @@ class Request:
         }
         if given["resume"]:
             self._check_resume()
-            recorded = RunFolder.open(given["out"]).config()
-            return from_mapping(config, recorded | flags)
+            folder = RunFolder.open(given["out"])
+            folder.require_experiment(self.experiment.name)
+            return from_mapping(config, folder.config() | flags)
         presets = self.experiment.presets
         return from_mapping(
             config, layered_settings(given["preset"], given["config"], flags, presets)

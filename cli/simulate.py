@@ -84,6 +84,7 @@ class Request:
         """The run, in its folder."""
         if self.resume:
             folder = RunFolder.open(self.out or "")
+            folder.require_experiment("simulate")
             config = resumed_settings(cloud_run.recorded(folder), self.settings)
             simulation = cloud_run.prepare(config)
             go = cloud_run.resume

@@ -74,3 +74,9 @@ def test_the_derivative_of_the_root():
 def test_what_is_no_law_is_refused(mean, cov, error, words):
     with pytest.raises(error, match=words):
         Gaussian(mean, cov)
+
+
+def test_a_covariance_near_the_largest_number_keeps_its_size():
+    law = Gaussian([0.0, 0.0], [[1e308, 0.0], [0.0, 1e300]])
+    assert law.rank == 2
+    assert law.cov.diagonal().tolist() == pytest.approx([1e308, 1e300])

@@ -20,7 +20,7 @@ from vlasov._shapes import Covariance
 class _Root(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, s: Tensor) -> Tensor:  # noqa: ANN401 - torch's context has no type
-        values, vectors = torch.linalg.eigh((s + s.mT) / 2)
+        values, vectors = torch.linalg.eigh(s / 2 + s.mT / 2)
         largest = values.abs().amax(-1, keepdim=True)
         floor = 10 * s.shape[-1] * torch.finfo(s.dtype).eps * largest
         widths = torch.where(values > floor, values, 0.0).sqrt()

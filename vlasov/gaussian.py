@@ -156,7 +156,7 @@ def _root(cov: Tensor) -> Tensor:
             f"A covariance must be symmetric but two mirrored entries differ by {gap:.3g}. "
             "Pass (cov + cov.T) / 2 if the difference is noise."
         )
-    lowest = torch.linalg.eigvalsh(((cov + cov.mT) / 2).detach())[..., :1]
+    lowest = torch.linalg.eigvalsh((cov / 2 + cov.mT / 2).detach())[..., :1]
     if bool((lowest.unsqueeze(-1) < -rounding * size).any()):
         raise NotPositive(
             f"A covariance has no negative eigenvalue but the smallest found is "

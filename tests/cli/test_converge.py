@@ -34,6 +34,7 @@ def test_json_holds_the_slopes(call):
         ("--time 3", "blow-up at t* = 2"),
         ("--attention hardmax", "no mean-field limit"),
         ("--mask causal --groups 5 --ns 10,18", "18 is no multiple"),
+        ("--mask causal --groups 0", "'groups' must be at least 1"),
         ("--ns 8", "two or more rising"),
     ],
 )

@@ -5,7 +5,7 @@ import torch
 
 from vlasov.cloud import Cloud
 from vlasov.energies import energy
-from vlasov.errors import NotOnGeometry, ShapeMismatch, Unsupported
+from vlasov.errors import InvalidValue, NotFinite, NotOnGeometry, ShapeMismatch, Unsupported
 from vlasov.pde import LinearTerm, TransformerPDE
 from vlasov.projections import LayeredProjections, Projections
 
@@ -93,3 +93,11 @@ def test_a_cloud_off_the_geometry_is_refused():
 def test_a_mixture_needs_one_head_for_each_member():
     with pytest.raises(ShapeMismatch, match="2 members but the projections have 1 heads"):
         energy(TransformerPDE("linear+sigmoid"), PLANE)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_an_energy_beyond_the_largest_number_is_no_result():
+    with pytest.raises(NotFinite, match="scores of hundreds"):
+        energy(TransformerPDE(beta=1000.0), Cloud.sphere(5, 3, seed=0))
+    with pytest.raises(InvalidValue, match="Cloud or a Gaussian but got list"):
+        energy(TransformerPDE(), [[0.0, 1.0]])

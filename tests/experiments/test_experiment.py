@@ -56,7 +56,7 @@ def test_a_report_comes_back_from_its_folder(tmp_path):
     assert found.notes == ("A note.",)
     assert torch.equal(found.arrays["all"], report.arrays["all"])
     assert not (tmp_path / "run" / "pieces").exists()
-    with pytest.raises(RunFolderError, match="not a simulation"):
+    with pytest.raises(RunFolderError, match="not of `vlasov simulate`"):
         load_simulation(tmp_path / "run")
 
 
@@ -101,7 +101,7 @@ def test_other_settings_or_another_experiment_do_not_resume(tmp_path):
     folder = RunFolder.open(tmp_path / "run")
     with pytest.raises(RunFolderError, match="settings"):
         carry_out(SQUARES, Settings(count=5), folder, resume=True)
-    with pytest.raises(RunFolderError, match="'squares', not 'cubes'"):
+    with pytest.raises(RunFolderError, match=r"vlasov squares`, not of `vlasov cubes"):
         carry_out(Experiment("cubes", Settings, _prepare), Settings(), folder, resume=True)
 
 
@@ -110,3 +110,24 @@ def test_a_missing_table_is_named(tmp_path):
     (tmp_path / "run" / "squares.csv").unlink()
     with pytest.raises(RunFolderError, match=r"squares\.csv"):
         load_run(tmp_path / "run")
+
+
+def _fails_late(config):
+    def job(context):
+        context.pieces(2).get("one", lambda: {"x": torch.zeros(1)})
+        raise InvalidValue("Found out late.")
+
+    return job
+
+
+def test_a_job_that_fails_late_gives_the_folder_back_as_it_was(tmp_path):
+    carry_out(SQUARES, Settings(), _folder(tmp_path))
+    before = {path.name for path in (tmp_path / "run").iterdir()}
+    late = Experiment("squares", Settings, _fails_late)
+    with pytest.raises(InvalidValue, match="late"):
+        carry_out(late, Settings(), RunFolder.create(tmp_path / "run", overwrite=True))
+    assert {path.name for path in (tmp_path / "run").iterdir()} == before
+    assert load_run(tmp_path / "run").result["status"] == "finished"
+    with pytest.raises(InvalidValue, match="late"):
+        carry_out(late, Settings(), RunFolder.create(tmp_path / "other"))
+    assert not (tmp_path / "other").exists()

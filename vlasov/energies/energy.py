@@ -22,6 +22,7 @@ from vlasov.cloud import Cloud
 from vlasov.energies.functionals import View
 from vlasov.energies.gaussian_energy import gaussian_energy
 from vlasov.energies.gradient_flow import GradientFlow, gradient_flow, would_be_flow
+from vlasov.errors import InvalidValue, NotFinite
 from vlasov.gaussian import Gaussian
 from vlasov.observables import Observable
 from vlasov.pde import TransformerPDE
@@ -89,7 +90,8 @@ def energy(pde: TransformerPDE, law: Cloud | Gaussian) -> Float[Tensor, "*batch"
         Unsupported: if the equation has none, naming the condition that fails; for a Gaussian
             also where no closed form is known.
         NotOnGeometry: if the cloud is not on the geometry.
-        NotFinite: if the energy of a Gaussian is infinite.
+        NotFinite: if the energy is infinite or exceeds the largest number.
+        InvalidValue: for anything but a cloud or a Gaussian.
 
     Example:
         >>> round(energy(TransformerPDE(), Cloud([[0.0], [1.0]])).item(), 6)
@@ -99,8 +101,23 @@ def energy(pde: TransformerPDE, law: Cloud | Gaussian) -> Float[Tensor, "*batch"
     """
     if isinstance(law, Gaussian):
         return gaussian_energy(pde, law)
+    _require_cloud(law)
     pde.geometry.check(law.points)
-    return Energy(pde)(law)
+    value = Energy(pde)(law)
+    if not bool(value.isfinite().all()):
+        raise NotFinite(
+            "The energy of this cloud exceeds the largest number: its exponents are scores of "
+            "hundreds. Lower beta or the size of the maps or tokens."
+        )
+    return value
+
+
+def _require_cloud(law: object) -> None:
+    if not isinstance(law, Cloud):
+        raise InvalidValue(
+            f"An energy is of a Cloud or a Gaussian but got {type(law).__name__}; build one, as "
+            "in `vl.Cloud(points)`."
+        )
 
 
 def dissipation(pde: TransformerPDE, cloud: Cloud) -> Float[Tensor, "*batch"]:

@@ -89,7 +89,7 @@ def structure_of(
 def _require_symmetric_scores(scores: Tensor) -> None:
     for head, a in enumerate(scores):
         if not bool(a.any()):
-            raise _refused("A = beta K^T Q", f"A = 0 in head {head}")
+            raise _refused("A = beta K^T Q other than 0", f"A = 0 in head {head}")
         skew = part_of(a - a.mT, a)
         if skew > rounding(a):
             raise _refused(

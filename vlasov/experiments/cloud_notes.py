@@ -3,7 +3,6 @@
 __all__ = ["cloud_notes"]
 
 from vlasov.cloud import Cloud
-from vlasov.errors import VlasovError
 from vlasov.experiments.statement_notes import statement_notes
 from vlasov.pde import TransformerPDE
 from vlasov.run import Run
@@ -16,14 +15,8 @@ def cloud_notes(pde: TransformerPDE, cloud: Cloud, run: Run, *, until: float) ->
     """The statements that apply; their promises are checked where that costs little.
 
     None for an interrupted run, which has to end at once, nor for a batch.
-
-    A statement that cannot be evaluated must not cost the user the run: the reason takes its
-    place.
     """
     if cloud.batch_shape or run.status == "interrupted":
         return ()
     cheap = cloud.n**2 * len(run.times) <= _CHECKED and pde.attention.name != "sinkhorn"
-    try:
-        return statement_notes(pde, cloud, run, until=until, slack=_SLACK, checked=cheap)
-    except VlasovError as error:
-        return (f"No statement of the theory could be evaluated: {error}",)
+    return statement_notes(pde, cloud, run, until=until, slack=_SLACK, checked=cheap)

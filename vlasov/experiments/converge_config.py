@@ -97,6 +97,8 @@ def _sizes(config: ConvergeConfig) -> None:
             f"'ns' takes two or more rising numbers from 2 on but got {','.join(map(str, ns))}. "
             "Write 100,200,400."
         )
+    if config.groups < 1:
+        raise InvalidValue(f"'groups' must be at least 1 but is {config.groups}. Raise it.")
     if config.mask is not None:
         uneven = [n for n in ns if n % config.groups]
         if uneven:

@@ -44,9 +44,9 @@ class DistanceOptions:
         if self.directions < 1:
             raise InvalidValue(f"'directions' must be at least 1 but is {self.directions}.")
         if (self.eps is None) == (self.method in NEEDS_EPS):
+            wanted = "needs --eps, as --eps 0.1" if self.eps is None else "takes no --eps; drop it"
             raise InvalidValue(
-                f"--eps belongs to the methods {' and '.join(NEEDS_EPS)} but the method is "
-                f"'{self.method}' with eps {self.eps}. Give both or neither."
+                f"The method '{self.method}' {wanted} (eps regularises {' and '.join(NEEDS_EPS)})."
             )
 
 

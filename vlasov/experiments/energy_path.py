@@ -19,6 +19,7 @@ from torch import Tensor
 
 from vlasov.cloud import Cloud
 from vlasov.energies import Dissipation, Energy, convexity_bound
+from vlasov.errors import NotFinite
 from vlasov.experiments.energy_config import EnergyConfig
 from vlasov.experiments.pieces import Pieces
 from vlasov.pde import TransformerPDE, velocity
@@ -75,6 +76,11 @@ def follow(
         frame = pieces.get(
             f"frame-{k:04d}", lambda here=here, span=span: watched.frame(here, span)
         )
+        if "ended" in frame and not frames:
+            raise NotFinite(
+                "The energy of the tokens at the start exceeds the largest number: its exponents "
+                "are scores of hundreds. Lower beta or the size of the maps or tokens."
+            )
         if "ended" in frame:
             return _joined(times, frames, ("blow-up", "overflow")[int(frame["ended"])])
         frames.append(frame)

@@ -68,14 +68,24 @@ def carry_out(
     except VlasovError:
         folder.discard()
         raise
-    given = dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
     if resume:
         _require_same(experiment, settings, folder)
         if folder.has_result and folder.result()["status"] != "interrupted":
             return read_report(folder)
         folder.drop_result()
-    else:
-        folder.begin(given, provenance_of(given) | {"experiment": experiment.name})
+        return _into(folder, job, watch)
+    given = dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
+    try:
+        with folder.set_aside():
+            folder.begin(given, provenance_of(given) | {"experiment": experiment.name})
+            return _into(folder, job, watch)
+    except Exception:
+        folder.discard()
+        raise
+
+
+def _into(folder: RunFolder, job: Job, watch: Watch | None) -> Report:
+    """Do the job and write its report and the time it took."""
     clock = time.monotonic()
     report = _finished(job, Context(folder, watch or Watch()))
     provenance = folder.provenance()
@@ -96,12 +106,7 @@ def _finished(job: Job, context: Context) -> Report:
 
 
 def _require_same(experiment: Experiment, settings: object, folder: RunFolder) -> None:
-    found = folder.provenance().get("experiment")
-    if found != experiment.name:
-        raise RunFolderError(
-            f"'{folder.path}' holds an experiment '{found}', not '{experiment.name}'. "
-            "Give its own folder."
-        )
+    folder.require_experiment(experiment.name)
     if from_mapping(experiment.config, folder.config()) != settings:
         raise RunFolderError(
             f"The settings are not those of the run in '{folder.path}'. Resume without other "

@@ -14,7 +14,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ SCHEMA = 1
 _PROGRAM = "vlasov"
 _CONFIG, _RESULT, _PROVENANCE = "config.json", "result.json", "provenance.json"
 _WORDS, _CHECKPOINT, _FRAMES = "tokens.json", "checkpoint.pt", "trajectory.zarr"
-_PIECES, _ARRAYS = "pieces", "arrays.npz"
+_PIECES, _ARRAYS, _ASIDE = "pieces", "arrays.npz", ".replaced"
 _MADE = ("*.png", "*.pdf", "*.svg", "*.gif", "*.mp4", "*.html", "*.csv")
 
 
@@ -98,6 +98,26 @@ class RunFolder:
         self.write_provenance(provenance)
         write_json(self.path / _CONFIG, config)
 
+    @contextlib.contextmanager
+    def set_aside(self) -> Generator[None, None, None]:
+        """Put what the folder holds aside, and back if what takes its place fails."""
+        aside = self.path / _ASIDE
+        shutil.rmtree(aside, ignore_errors=True)
+        kept = self.contents()
+        if kept:
+            aside.mkdir()
+            for path in kept:
+                path.rename(aside / path.name)
+        try:
+            yield
+        except Exception:
+            self._clear()
+            for path in aside.iterdir() if kept else ():
+                path.rename(self.path / path.name)
+            raise
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
     def discard(self) -> None:
         """Take back folders that were created and stayed empty."""
         for path in reversed(self._made):
@@ -114,6 +134,19 @@ class RunFolder:
         if found.get("program") != _PROGRAM:
             raise RunFolderError(f"'{self.path}' was not written by vlasov. Give a run folder.")
         return found
+
+    def require_experiment(self, name: str) -> None:
+        """Refuse the folder of another experiment.
+
+        Raises:
+            RunFolderError: naming the one it holds.
+        """
+        found = self.provenance().get("experiment", "simulate")
+        if found != name:
+            raise RunFolderError(
+                f"'{self.path}' holds a run of `vlasov {found}`, not of `vlasov {name}`. "
+                "Give its own folder."
+            )
 
     def write_provenance(self, provenance: Mapping[str, Any]) -> None:
         """Write down where the run comes from; marks the folder as a run folder."""

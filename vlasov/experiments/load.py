@@ -38,12 +38,7 @@ def load_simulation(path: str | Path) -> Run:
         RunFolderError: as `load_run`, and for a folder of another experiment.
     """
     folder = RunFolder.open(path)
-    experiment = folder.provenance().get("experiment", "simulate")
-    if experiment != "simulate":
-        raise RunFolderError(
-            f"'{path}' holds an experiment '{experiment}', not a simulation. Give the folder of "
-            "a `vlasov simulate`."
-        )
+    folder.require_experiment("simulate")
     try:
         dtype = DTYPES[folder.provenance()["dtype"]]
         if folder.has_result:

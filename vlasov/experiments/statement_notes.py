@@ -2,7 +2,10 @@
 
 __all__ = ["statement_notes"]
 
+import torch
+
 from vlasov.cloud import Cloud
+from vlasov.errors import VlasovError
 from vlasov.gaussian import Gaussian
 from vlasov.pde import TransformerPDE
 from vlasov.reduction import Reduction
@@ -22,16 +25,18 @@ def statement_notes(
     """One sentence for each statement that applies: what holds, what it promises, what was seen.
 
     Promises are compared with the result, to the relative `slack`, unless `checked` is false.
-
-    Raises:
-        ShapeMismatch: for a batch of laws or maps.
+    Where nothing can be evaluated, as for a batch, the reason is the only sentence.
     """
-    found = statements(pde, start, until=until)
-    return tuple(
-        _sentence(one, result if checked else None, slack)
-        for one in found
-        if one.holds is not None
-    )
+    try:
+        return tuple(
+            _sentence(one, result if checked else None, slack)
+            for one in statements(pde, start, until=until)
+            if one.holds is not None
+        )
+    except (VlasovError, torch.linalg.LinAlgError) as error:  # pyright: ignore[reportPrivateImportUsage]
+        # what the theory says must not cost the user the run
+        reason = str(error).splitlines()[0]
+        return (f"No statement of the theory could be evaluated: {reason}",)
 
 
 def _sentence(statement: Statement, result: Run | Reduction | None, slack: float) -> str:

@@ -118,7 +118,7 @@ def _times_along(report: Report, ax: Axes) -> None:
     ax.set(xlabel=PARAMETERS[axis["name"]], ylabel=_TIME)
     _scale(ax.set_xscale, log=axis["log"])
     _scale(ax.set_yscale, log=np.nanmax(times) > _WIDE * np.nanmin(times))
-    if ax.get_yscale() == "linear":
+    if ax.get_yscale() == "linear" and np.nanmax(times) > 0:
         ax.set_ylim(0.0, 1.1 * np.nanmax(times))
     dress(ax)
 

@@ -105,19 +105,25 @@ def _kind(status: str, growth: float, speed: float, gap: float, rule: Rule) -> s
     return "converged" if speed < rule.speed else "still moving"
 
 
-def sentences(kinds: Sequence[str], figures: Figures, rule: Rule) -> tuple[str, ...]:
+_CALM = 100.0  # growth of the trace below which it is not what ended the solution
+
+
+def sentences(
+    kinds: Sequence[str], figures: Figures, rule: Rule, statuses: Sequence[str] = ()
+) -> tuple[str, ...]:
     """One sentence for each system, with the numbers that decided."""
     rows = zip(
         kinds,
+        statuses or ("",) * len(kinds),
         figures.growth.flatten().tolist(),
         figures.speed.flatten().tolist(),
         figures.rank.flatten().tolist(),
         strict=True,
     )
-    return tuple(_sentence(kind, growth, speed, rank, rule) for kind, growth, speed, rank in rows)
+    return tuple(_sentence(*row, rule) for row in rows)
 
 
-def _sentence(kind: str, growth: float, speed: float, rank: int, rule: Rule) -> str:
+def _sentence(kind: str, status: str, growth: float, speed: float, rank: int, rule: Rule) -> str:
     if kind == "converged":
         return (
             f"The covariance converged to rank {rank} (eigenvalues above {rule.share:g} of its "
@@ -125,9 +131,16 @@ def _sentence(kind: str, growth: float, speed: float, rank: int, rule: Rule) -> 
             f"{rule.speed:g}."
         )
     if kind == "still moving":
+        early = status not in {"", "finished"}
+        advice = f"the run ended early ({status})" if early else "run longer"
         return (
             f"The covariance still moves, at relative speed {speed:.2g} >= {rule.speed:g}, with "
-            f"{growth:.4g} times its trace at the start; run longer."
+            f"{growth:.4g} times its trace at the start; {advice}."
+        )
+    if kind == "blow-up" and growth < _CALM:
+        return (
+            f"The velocity became infinite where the trace had grown {growth:.3g} times only: the "
+            "law leaves the domain of its equation in finite time."
         )
     reasons = {
         "blow-up": "passing equal factors faster and faster: it blows up in finite time",

@@ -112,7 +112,7 @@ def outcome(  # noqa: PLR0913 - frames, what is known of the end, and the rule
         figures,
         residual,
         rule,
-        sentences(kinds, figures, rule),
+        sentences(kinds, figures, rule, statuses),
     )
 
 

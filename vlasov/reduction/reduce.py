@@ -75,6 +75,14 @@ def reduce(  # noqa: PLR0913 - the public door: one keyword per choice of the us
         >>> run.status, round(run.blow_up_time, 6)
         ('blow-up', 0.5)
     """
+    # nothing checks types outside the tests
+    if not isinstance(gaussian, Gaussian):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidValue(
+            f"A reduction starts from a Gaussian but got {type(gaussian).__name__}; build one by "
+            "`vl.Gaussian(mean, cov)`, or simulate the cloud."
+        )
+    if not rtol > 0:
+        raise InvalidValue(f"rtol must be above 0 but is {rtol}; try 1e-9.")
     if not 1 < threshold < float("inf"):
         raise InvalidValue(f"threshold is a finite number above 1 but got {threshold}; try 1e8.")
     tolerance = max(rtol, 10 * torch.finfo(gaussian.mean.dtype).eps)

@@ -89,8 +89,11 @@ def checked_pair(a: Cloud, b: Cloud, p: float | int) -> Pair:
 
 def require_exponent(p: float | int) -> None:
     """Refuse exponents for which W_p is no distance or has no p-th power."""
-    if not (math.isfinite(p) and p >= 1):
-        raise InvalidValue(f"W_p needs a finite p of at least 1 but got p = {p}. Use p=1 or p=2.")
+    # nothing checks types outside the tests
+    if not (isinstance(p, float | int) and math.isfinite(p) and p >= 1):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidValue(
+            f"W_p needs a finite p of at least 1 but got p = {p!r}. Use p=1 or p=2."
+        )
 
 
 def _atoms(cloud: Cloud) -> Atoms:
