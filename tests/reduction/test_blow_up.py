@@ -215,3 +215,10 @@ def test_a_mean_beyond_the_number_format_is_no_blow_up_of_the_covariance():
     assert run.blow_up_time is None
     assert "mean" in run.message
     assert vl.reduce(vl.TransformerPDE("softmax", maps), law, until=400.0).status == "finished"
+
+
+@pytest.mark.parametrize("until", [1.0, 1e16, 1e20, 1e300])
+def test_a_blow_up_is_located_however_far_the_end_is(until):
+    law = vl.Gaussian([0.0, 0.0], [[1.0, 0.2], [0.2, 0.5]])
+    run = vl.reduce(vl.TransformerPDE(), law, until=until)
+    assert run.blow_up_time == pytest.approx(0.467221508911, rel=1e-8)

@@ -46,7 +46,7 @@ class AdaptiveMarch:
         left = (end - clock).abs()
         moving = left > 0 if active is None else (left > 0) & active.cpu()
         size = self._first_size(clock, x, left) if progress.size is None else progress.size
-        stuck = moving & (size < left) & (size < time_floor(self._course.problem, clock))
+        stuck = moving & (size < left) & (size < time_floor(clock))
         if bool(stuck.any()):
             return self._failure(t, x, stuck)
         reach = torch.where(size < left, size.minimum(left / 2), left)  # no sliver of a last step

@@ -13,18 +13,16 @@ from torch import Tensor
 
 from vlasov.integration.field import Time
 from vlasov.integration.march import Course
-from vlasov.integration.problem import Problem
 
 _GROWN = 1e3  # a state this much larger than the initial one did not fail for want of a domain
 _ESCAPE = 1e-6  # relative growth within the rounding of time that no smooth field shows
 _ROUND_OFF = 10 * sys.float_info.epsilon
-_AT_ZERO = 1e-10  # of the span: the smallest time that matters beside t = 0
+_LEAST = 1e-300  # beside t = 0, where times have no rounding
 
 
-def time_floor(problem: Problem, clock: Tensor) -> Tensor:
+def time_floor(clock: Tensor) -> Tensor:
     """Step sizes that would be lost in the rounding of the time."""
-    span = abs(problem.until - problem.start)
-    return _ROUND_OFF * clock.abs().clamp_min(_AT_ZERO * span)
+    return (_ROUND_OFF * clock.abs()).clamp_min(_LEAST)
 
 
 def verdict(course: Course, member: int, name: str, *, t: Time, x: Tensor) -> str:
@@ -48,4 +46,4 @@ def _escapes(course: Course, member: int, *, t: Time, x: Tensor) -> bool:
     outward = (system * velocity.reshape(problem.members, -1)[member]).sum()
     rate = (outward / system.square().sum()).cpu().double()
     clock = torch.as_tensor(t, dtype=torch.float64).cpu().expand(problem.batch_shape)
-    return bool(rate * time_floor(problem, clock).reshape(-1)[member] > _ESCAPE)
+    return bool(rate * time_floor(clock).reshape(-1)[member] > _ESCAPE)
