@@ -4,36 +4,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from recorded import started, tell
 
 from vlasov.cloud import Cloud
 from vlasov.errors import RunFolderError
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.load import load_run
-from vlasov.experiments.monitor import FolderMonitor
 from vlasov.experiments.record import result_of
 from vlasov.run import EventRecord, Run
-
-
-@pytest.fixture
-def cloud() -> Cloud:
-    return Cloud.gaussian(4, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], seed=0)
-
-
-def started(path: Path, cloud: Cloud, **options: object) -> FolderMonitor:
-    folder = RunFolder.create(path)
-
-    def start() -> None:
-        folder.begin({"n": cloud.n}, {"dtype": str(cloud.points.dtype)[6:], "wall_seconds": 0.0})
-
-    return FolderMonitor(folder, cloud, start=start, **options)
-
-
-def tell(monitor: FolderMonitor, cloud: Cloud, steps: range) -> None:
-    """A simulation that doubles the points in each unit of time."""
-    for k in steps:
-        x = cloud.points * 2.0**k
-        monitor.frame(float(k), x, {"mean": x.mean(-2)}, 0.5 * k)
-        monitor.checkpoint({"t": float(k), "x": x})
 
 
 def test_a_run_comes_back_whole(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from recorded import started, tell
 
 from vlasov.cloud import Cloud
 from vlasov.errors import InvalidValue, RunFolderError
@@ -28,28 +29,6 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Clock:
     ticks = Clock()
     monkeypatch.setattr(module.clock, "monotonic", ticks.monotonic)
     return ticks
-
-
-@pytest.fixture
-def cloud() -> Cloud:
-    return Cloud.gaussian(4, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], seed=0)
-
-
-def started(path: Path, cloud: Cloud, **options: object) -> FolderMonitor:
-    folder = RunFolder.create(path)
-
-    def start() -> None:
-        folder.begin({"n": cloud.n}, {"dtype": str(cloud.points.dtype)[6:], "wall_seconds": 0.0})
-
-    return FolderMonitor(folder, cloud, start=start, **options)
-
-
-def tell(monitor: FolderMonitor, cloud: Cloud, steps: range) -> None:
-    """A simulation that doubles the points in each unit of time."""
-    for k in steps:
-        x = cloud.points * 2.0**k
-        monitor.frame(float(k), x, {"mean": x.mean(-2)}, 0.5 * k)
-        monitor.checkpoint({"t": float(k), "x": x})
 
 
 def test_nothing_is_written_before_the_first_frame(tmp_path: Path, cloud: Cloud) -> None:

@@ -5,34 +5,20 @@ import math
 
 import pytest
 import torch
+from twisted_laws import DOUBLE, equation, weighted_cloud
 
 from vlasov.cloud import Cloud
 from vlasov.energies import energy
 from vlasov.errors import InvalidValue, NotConverged, NotFinite, ShapeMismatch
-from vlasov.pde import TransformerPDE, velocity
-from vlasov.projections import Projections
+from vlasov.pde import velocity
 from vlasov.solve import simulate
 from vlasov.transport.twisted import path_length, twisted_geodesic
 from vlasov.transport.twisted_metric import TwistedMetric
 
-DOUBLE = torch.float64
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 
-def _equation(a, value):
-    """Softmax attention with K^T Q = a."""
-    a, value = (torch.as_tensor(m, dtype=DOUBLE) for m in (a, value))
-    eye = torch.eye(len(a), dtype=DOUBLE)
-    return TransformerPDE("softmax", Projections(query=a, key=eye, value=value), beta=1.0)
-
-
-def _cloud(n, d, generator):
-    x = torch.randn(n, d, generator=generator, dtype=DOUBLE)
-    w = torch.rand(n, generator=generator, dtype=DOUBLE) + 0.1
-    return Cloud(x, w / w.sum())
-
-
-REPELLED = _equation([[-1.0]], [[1.0]])
+REPELLED = equation([[-1.0]], [[1.0]])
 ON_LINE = TwistedMetric([[-1.0]])
 IN_PLANE = TwistedMetric([[-1.0, 0.0], [0.0, -1.0]])
 
@@ -108,7 +94,7 @@ def test_the_length_of_a_geodesic_converges_at_second_order():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_geodesic_of_clouds_is_shorter_than_straight_lines(sign, generator):
-    a, b = _cloud(6, 2, generator), _cloud(5, 2, generator)
+    a, b = weighted_cloud(6, 2, generator), weighted_cloud(5, 2, generator)
     a = a.with_points(0.7 * a.points)
     metric = TwistedMetric(sign * torch.eye(2, dtype=DOUBLE))
     path = twisted_geodesic(a, b, metric)
@@ -161,7 +147,9 @@ def test_paths_that_are_none_are_refused(generator):
     with pytest.raises(InvalidValue, match="3 frames"):
         twisted_geodesic(Cloud([[0.0]]), Cloud([[1.0]]), ON_LINE, frames=2)
     with pytest.raises(NotConverged, match="slope"):
-        twisted_geodesic(_cloud(5, 2, generator), _cloud(5, 2, generator), IN_PLANE, max_steps=2)
+        twisted_geodesic(
+            weighted_cloud(5, 2, generator), weighted_cloud(5, 2, generator), IN_PLANE, max_steps=2
+        )
     with pytest.raises(ShapeMismatch, match="width"):
         twisted_geodesic(Cloud([[0.0]]), Cloud([[0.0, 0.0]]), ON_LINE)
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from twisted_laws import DOUBLE, equation, weighted_cloud
 
 from vlasov.cloud import Cloud
 from vlasov.energies import dissipation, energy
@@ -13,30 +14,16 @@ from vlasov.projections import Projections
 from vlasov.solve import simulate
 from vlasov.transport.twisted_metric import TwistedMetric, twisted_metric
 
-DOUBLE = torch.float64
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 
-def _equation(a, value):
-    """Softmax attention with K^T Q = a."""
-    a, value = (torch.as_tensor(m, dtype=DOUBLE) for m in (a, value))
-    eye = torch.eye(len(a), dtype=DOUBLE)
-    return TransformerPDE("softmax", Projections(query=a, key=eye, value=value), beta=1.0)
-
-
-def _cloud(n, d, generator):
-    x = torch.randn(n, d, generator=generator, dtype=DOUBLE)
-    w = torch.rand(n, generator=generator, dtype=DOUBLE) + 0.1
-    return Cloud(x, w / w.sum())
-
-
-REPELLED = _equation([[-1.0]], [[1.0]])
+REPELLED = equation([[-1.0]], [[1.0]])
 
 
 def test_the_squared_speed_of_the_flow_is_its_dissipation(generator):
     a = torch.tensor([[0.5, 0.2], [0.2, -0.4]], dtype=DOUBLE)
     b = torch.tensor([[1.0, 0.3], [0.3, 2.0]], dtype=DOUBLE)
-    pde, cloud = _equation(a, -b @ a), _cloud(20, 2, generator)
+    pde, cloud = equation(a, -b @ a), weighted_cloud(20, 2, generator)
     metric = twisted_metric(pde, cloud)
     assert torch.allclose(metric.inverse, torch.linalg.inv(b), atol=1e-12)
     found = metric.squared_speed(cloud.points, velocity(pde, cloud), cloud.log_weights)
@@ -45,10 +32,10 @@ def test_the_squared_speed_of_the_flow_is_its_dissipation(generator):
 
 def test_a_singular_a_takes_the_identity(generator):
     a = torch.tensor([[1.0, 1.0], [1.0, 1.0]], dtype=DOUBLE)
-    metric = twisted_metric(_equation(a, -a), _cloud(3, 2, generator))
+    metric = twisted_metric(equation(a, -a), weighted_cloud(3, 2, generator))
     assert metric.inverse.tolist() == torch.eye(2).tolist()
     with pytest.raises(Unsupported, match="singular A"):
-        twisted_metric(_equation(a, 3 * a), _cloud(3, 2, generator))
+        twisted_metric(equation(a, 3 * a), weighted_cloud(3, 2, generator))
 
 
 def test_recipe_1_the_energy_of_60_tokens_falls_faster_and_faster():
@@ -64,7 +51,7 @@ def test_recipe_1_the_energy_of_60_tokens_falls_faster_and_faster():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_recipe_1_one_token(sign):
-    pde = _equation([[sign]], [[1.0]])
+    pde = equation([[sign]], [[1.0]])
     for x in (0.2, 0.7, 1.5):
         wanted = x**2 * math.exp(sign * x**2)
         assert dissipation(pde, Cloud([[x]])).item() == pytest.approx(wanted, rel=1e-12)
@@ -94,8 +81,8 @@ def test_matrices_that_give_no_metric_are_refused(a, b, error, words):
 
 
 def test_other_equations_have_no_twisted_metric(generator):
-    cloud = _cloud(3, 2, generator)
+    cloud = weighted_cloud(3, 2, generator)
     with pytest.raises(Unsupported, match="softmax"):
         twisted_metric(TransformerPDE("linear"), cloud)
     with pytest.raises(Unsupported, match="V = sigma B A"):
-        twisted_metric(_equation(torch.eye(2), [[0.0, -1.0], [1.0, 0.0]]), cloud)
+        twisted_metric(equation(torch.eye(2), [[0.0, -1.0], [1.0, 0.0]]), cloud)

@@ -13,6 +13,7 @@ from vlasov._products import product
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.attention.base import Attention
 from vlasov.attention.gaussian_plan import conditional_covariance
+from vlasov.attention.symmetry import symmetric_and_positive
 from vlasov.engines import Engine
 from vlasov.engines.visibility import Visibility
 from vlasov.errors import InvalidValue, NotConverged, ShapeMismatch, Unsupported
@@ -108,7 +109,7 @@ class Sinkhorn(Attention):
         q = q * (beta / self.eps)
         sweep = _Sweep(q, k, log_w, engine, mask)
         tolerance = max(self.tolerance, _rounding(q, k))
-        even = _symmetric_and_positive(q, k)
+        even = symmetric_and_positive(q, k)
         g = -(q * k).sum(dim=-1) / 2
         residual = torch.full_like(g, torch.inf)
         for _ in range(self.max_sweeps):
@@ -165,20 +166,6 @@ def _off(log_column: Tensor) -> Tensor:
 
 def _potential(log_total: Tensor) -> Tensor:
     return -torch.where(log_total.isneginf(), 0.0, log_total)
-
-
-def _symmetric_and_positive(q: Tensor, k: Tensor) -> Tensor:
-    """Where the scores form a symmetric matrix of positive trace, of shape ``(*batch, 1)``.
-
-    ``q kᵀ - k qᵀ`` maps into the span of q and k, so it vanishes if it does on their columns.
-    """
-    q, k = q.detach(), k.detach()
-    basis = torch.cat(torch.broadcast_tensors(q, k), dim=-1)
-    forth, back = q @ (k.mT @ basis), k @ (q.mT @ basis)
-    off, size = (forth - back).abs(), forth.abs() + back.abs()
-    limit = 100 * torch.finfo(q.dtype).eps * size.amax(dim=(-2, -1), keepdim=True)
-    symmetric = (off <= limit).all(dim=-1).all(dim=-1, keepdim=True)
-    return symmetric & ((q * k).sum(dim=-1).sum(dim=-1, keepdim=True) > 0)
 
 
 def _rounding(q: Tensor, k: Tensor) -> float:

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from vlasov.engines.base import Engine, PairKernel
+from vlasov.engines.certified import holds
 from vlasov.engines.direct import Direct, reach
 from vlasov.engines.fused import Fused, obstacle
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.tiled import Tiled
-from vlasov.engines.tree import Tree, branches, holds
+from vlasov.engines.tree import Tree, branches
 
 _DIRECT: Engine = Direct()
 _FUSED: Engine = Fused()

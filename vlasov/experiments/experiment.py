@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlasov.errors import RunFolderError, VlasovError
+from vlasov.experiments.folder_place import set_aside
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.monitor import Watch
 from vlasov.experiments.pieces import Interrupted, Pieces
@@ -76,7 +77,7 @@ def carry_out(
         return _into(folder, job, watch)
     given = dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
     try:
-        with folder.set_aside():
+        with set_aside(folder.path):
             folder.begin(given, provenance_of(given) | {"experiment": experiment.name})
             return _into(folder, job, watch)
     except Exception:

@@ -14,20 +14,21 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vlasov.errors import RunFolderError
 from vlasov.experiments.atomic_file import write_json
 from vlasov.experiments.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from vlasov.experiments.folder_place import made_folders
 from vlasov.experiments.trajectory_store import TrajectoryStore
 
 SCHEMA = 1
 _PROGRAM = "vlasov"
 _CONFIG, _RESULT, _PROVENANCE = "config.json", "result.json", "provenance.json"
 _WORDS, _CHECKPOINT, _FRAMES = "tokens.json", "checkpoint.pt", "trajectory.zarr"
-_PIECES, _ARRAYS, _ASIDE = "pieces", "arrays.npz", ".replaced"
+_PIECES, _ARRAYS = "pieces", "arrays.npz"
 _MADE = ("*.png", "*.pdf", "*.svg", "*.gif", "*.mp4", "*.html", "*.csv")
 
 
@@ -48,7 +49,7 @@ class RunFolder:
                 given), or cannot be written to.
         """
         path = Path(path)
-        made = _make(path)
+        made = made_folders(path)
         if not os.access(path, os.W_OK | os.X_OK):
             raise RunFolderError(f"'{path}' is not writable. Choose another folder with --out.")
         if any(path.iterdir()) and not (overwrite and _is_ours(path)):
@@ -97,26 +98,6 @@ class RunFolder:
         self._clear()
         self.write_provenance(provenance)
         write_json(self.path / _CONFIG, config)
-
-    @contextlib.contextmanager
-    def set_aside(self) -> Generator[None, None, None]:
-        """Put what the folder holds aside, and back if what takes its place fails."""
-        aside = self.path / _ASIDE
-        shutil.rmtree(aside, ignore_errors=True)
-        kept = self.contents()
-        if kept:
-            aside.mkdir()
-            for path in kept:
-                path.rename(aside / path.name)
-        try:
-            yield
-        except Exception:
-            self._clear()
-            for path in aside.iterdir() if kept else ():
-                path.rename(self.path / path.name)
-            raise
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
 
     def discard(self) -> None:
         """Take back folders that were created and stayed empty."""
@@ -216,14 +197,3 @@ def _is_ours(path: Path) -> bool:
         return bool(RunFolder(path).provenance())
     except RunFolderError:
         return False
-
-
-def _make(path: Path) -> tuple[Path, ...]:
-    missing = [p for p in (path, *path.parents) if not p.exists()]
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunFolderError(
-            f"Cannot create the run folder '{path}': {error.strerror}. Choose another with --out."
-        ) from None
-    return tuple(reversed(missing))

@@ -1,0 +1,10 @@
+"""The cloud whose runs are recorded."""
+
+import pytest
+
+from vlasov.cloud import Cloud
+
+
+@pytest.fixture
+def cloud() -> Cloud:
+    return Cloud.gaussian(4, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], seed=0)
