@@ -49,9 +49,7 @@ class Unnormalised(Attention):
         mask: Visibility | None = None,
     ) -> Float[Tensor, "*batch nq dv"]:
         """The engine's average times the exponential of its log-sum."""
-        q = beta * q
-        average = engine.average(q, k, v, log_w, mask=mask)
-        log_total = engine.log_sum(q, k, log_w, mask=mask)
+        average, log_total = engine.average_and_log_sum(beta * q, k, v, log_w, mask=mask)
         if mask is not None and mask.hides:
             seen = mask.visible_weight(log_w)
             log_total = log_total - torch.where(seen == 0, 1.0, seen).log()

@@ -49,6 +49,9 @@ class Auto(Engine):
     def _log_sum(self, pairs: Pairs) -> Tensor:
         return _exponential(pairs, self.tolerance)._log_sum(pairs)
 
+    def _average_and_log_sum(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        return _exponential(pairs, self.tolerance)._average_and_log_sum(pairs)
+
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor:
         return _TILED._pair_sum(pair, pairs)
 

@@ -56,6 +56,24 @@ class Engine(abc.ABC):
         pairs, centre = pairs.centred()
         return (self._log_sum(pairs) + (pairs.q * centre).sum(-1)).to(q.dtype)
 
+    def average_and_log_sum(
+        self,
+        q: Queries,
+        k: Keys,
+        v: Values,
+        key_logits: KeyLogits,
+        *,
+        mask: Visibility | None = None,
+    ) -> tuple[Float[Tensor, "*batch nq dv"], Float[Tensor, "*batch nq"]]:
+        """What `average` and `log_sum` return, in one pass where the engine has one."""
+        pairs = Pairs(q, k, v, key_logits, mask).working()
+        if not _centrable(pairs):
+            average, log_sum = self._average_and_log_sum(pairs)
+            return average.to(v.dtype), log_sum.to(q.dtype)
+        pairs, centre = pairs.centred()
+        average, log_sum = self._average_and_log_sum(pairs)
+        return average.to(v.dtype), (log_sum + (pairs.q * centre).sum(-1)).to(q.dtype)
+
     def pair_sum(
         self,
         pair: PairKernel,
@@ -98,6 +116,9 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def _log_sum(self, pairs: Pairs) -> Tensor: ...
+
+    def _average_and_log_sum(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        return self._average(pairs), self._log_sum(pairs)
 
     @abc.abstractmethod
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor: ...

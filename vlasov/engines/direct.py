@@ -65,6 +65,12 @@ class Direct(Engine):
             return _FUSED._log_sum(pairs)
         return self._sums(pairs)[..., -1]
 
+    def _average_and_log_sum(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        if pairs.wants_gradient:
+            return super()._average_and_log_sum(pairs)
+        both = self._sums(pairs)
+        return both[..., :-1], both[..., -1]
+
     def _sums(self, pairs: Pairs) -> Tensor:
         what = reach(pairs)
         if what is not None:

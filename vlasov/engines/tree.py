@@ -75,6 +75,10 @@ class Tree(Engine):
     def _log_sum(self, pairs: Pairs) -> Tensor:
         return self._sums(pairs)[..., -1]
 
+    def _average_and_log_sum(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        both = self._sums(pairs)
+        return both[..., :-1], both[..., -1]
+
     def _sums(self, pairs: Pairs) -> Tensor:
         what = branches(pairs)
         if what is not None:
