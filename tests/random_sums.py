@@ -6,12 +6,14 @@ import torch
 from torch import Tensor
 
 from vlasov.attention.masks import Alibi, Causal, Explicit, Mask, Window
-from vlasov.engines import Visibility
+from vlasov.engines import ENGINES, Visibility
 
 MASK_KINDS = ("none", "causal", "window", "alibi", "causal alibi", "explicit")
 FUSABLE = ("none", "causal", "causal alibi")
 EXPONENTIAL_ONLY = ("direct", "fused", "tree")
 """Engines that refuse other kernels, and masks that are not fusable."""
+GENERAL = [name for name in ENGINES if name not in ("monomials", "rbm")]
+"""Engines that answer any exponential sum, in causal order too; the two others have own tests."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from random_sums import GENERAL
 from torch import Tensor
 
 from vlasov.attention import Sinkhorn
@@ -11,7 +12,6 @@ from vlasov.engines import ENGINES, Dense
 from vlasov.engines.pairs import Pairs
 from vlasov.errors import InvalidValue, NotConverged, ShapeMismatch, Unsupported
 
-ALL = list(ENGINES)
 LINE = torch.tensor([[[1.0], [2.0], [3.0]]], dtype=torch.float64)
 LOG_W = torch.zeros(1, 3, dtype=torch.float64).log_softmax(-1)
 POSITIONS = LINE[..., 0]
@@ -22,7 +22,7 @@ def flat(n: int) -> Tensor:
     return torch.zeros(1, n, dtype=torch.float64).log_softmax(-1)
 
 
-@pytest.mark.parametrize("engine", ALL)
+@pytest.mark.parametrize("engine", GENERAL)
 def test_a08_sinkhorn_is_bistochastic_as_a_measure(engine: str) -> None:
     wanted = torch.tensor([1.467352, 2.0, 2.532648], dtype=torch.float64)
     found = Sinkhorn().average(LINE, LINE, LINE, LOG_W, ENGINES.build(engine))
@@ -85,7 +85,7 @@ def test_a10_what_does_not_converge_is_never_silent() -> None:
         Sinkhorn(eps=1e-3, max_sweeps=20).average(q, k, k, flat(12), Dense())
 
 
-@pytest.mark.parametrize("engine", ALL)
+@pytest.mark.parametrize("engine", GENERAL)
 @pytest.mark.parametrize("eps", [1.0, 0.3])
 def test_golden_12_the_mean_of_the_velocities_is_the_mean_over_eps(
     engine: str, eps: float

@@ -4,13 +4,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_sums import EXPONENTIAL_ONLY, FUSABLE, MASK_KINDS, RandomSum, random_sum
+from random_sums import EXPONENTIAL_ONLY, FUSABLE, GENERAL, MASK_KINDS, RandomSum, random_sum
 from torch import Tensor
 
 from vlasov.engines import ENGINES, Dense, Engine
 
 # Three rows at a time, so that small clouds take several blocks.
-SPECS = ["tiled:rows=3" if name == "tiled" else name for name in ENGINES]
+SPECS = ["tiled:rows=3" if name == "tiled" else name for name in GENERAL]
 DTYPES = [torch.float64, torch.float32]
 seeds = st.integers(0, 2**32 - 1)
 several = settings(max_examples=10, deadline=None)

@@ -7,7 +7,9 @@ __all__ = [
     "Direct",
     "Engine",
     "Fused",
+    "Monomials",
     "PairKernel",
+    "RandomBatch",
     "Tiled",
     "Visibility",
 ]
@@ -18,8 +20,12 @@ from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.dense import Dense
 from vlasov.engines.direct import Direct
 from vlasov.engines.fused import Fused
+from vlasov.engines.monomials import Monomials
+from vlasov.engines.random_batch import RandomBatch
 from vlasov.engines.tiled import Tiled
 from vlasov.engines.tree import Tree
 from vlasov.engines.visibility import Visibility
 
-ENGINES: Catalogue[Engine] = Catalogue("engine", [Auto, Dense, Direct, Fused, Tiled, Tree])
+ENGINES: Catalogue[Engine] = Catalogue(
+    "engine", [Auto, Dense, Direct, Fused, Tiled, Tree, Monomials, RandomBatch]
+)
