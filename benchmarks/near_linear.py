@@ -9,7 +9,6 @@ against the direct sum of some queries. Seconds of the engine are medians, trees
 __all__ = ["main"]
 
 import argparse
-import math
 import statistics
 import time
 from collections.abc import Callable
@@ -21,43 +20,11 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from vlasov.engines import Direct, Tree
 from vlasov.engines.engine_report import collecting
+from vlasov.experiments.bench_clouds import CLOUDS, bench_cloud
 
 CHECKED = 200
 SLICE = 2_000_000_000
 """Pairs of the slice on which torch's kernel is timed."""
-
-
-def _ball(n: int, d: int, g: torch.Generator) -> Tensor:
-    x = torch.randn(n, d, generator=g, dtype=torch.float64)
-    radii = torch.rand(n, 1, generator=g, dtype=torch.float64) ** (1 / d)
-    return x / x.norm(dim=1, keepdim=True) * radii
-
-
-def _gaussian(n: int, d: int, g: torch.Generator) -> Tensor:
-    return torch.randn(n, d, generator=g, dtype=torch.float64)
-
-
-def _clumps(n: int, d: int, g: torch.Generator) -> Tensor:
-    centres = _ball(20, d, g)
-    chosen = torch.randint(0, 20, (n,), generator=g)
-    return centres[chosen] + 1e-3 * torch.randn(n, d, generator=g, dtype=torch.float64)
-
-
-def _sphere(n: int, d: int, g: torch.Generator) -> Tensor:
-    x = torch.randn(n, d, generator=g, dtype=torch.float64)
-    return x / x.norm(dim=1, keepdim=True)
-
-
-CLOUDS: dict[str, Callable[[int, int, torch.Generator], Tensor]] = {
-    "ball": _ball, "gaussian": _gaussian, "clumps": _clumps, "sphere": _sphere,
-}  # fmt: skip
-
-
-def cloud(kind: str, n: int, d: int, radius: float) -> Tensor:
-    """Tokens whose largest squared norm is `radius`."""
-    x = CLOUDS[kind](n, d, torch.Generator().manual_seed(0))
-    x = x - x.mean(dim=0)
-    return x * math.sqrt(radius) / x.norm(dim=1).max()
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -117,7 +84,7 @@ def main() -> None:
         )
         for kind in given.clouds:
             for radius in given.radius:
-                x = cloud(kind, n, given.d, radius)
+                x = bench_cloud(kind, n, given.d, radius)
                 print(line(kind, x, radius, given.tolerance, given.repeats), flush=True)
 
 

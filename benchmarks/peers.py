@@ -1,6 +1,6 @@
-"""Ways to compute one softmax field in the plane: a peer maps the points to the velocities."""
+"""Ways to compute one field of self-attention: a peer maps queries and tokens to velocities."""
 
-__all__ = ["PEERS", "Peer", "reference"]
+__all__ = ["ATTENTIONS", "BLOCK", "Peer", "baseline", "peers", "reference"]
 
 import importlib.util
 from collections.abc import Callable
@@ -11,74 +11,142 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import vlasov as vl
+from vlasov.engines.pair_kernels import Logistic
 
-Field = Callable[[Tensor], Tensor]
+Field = Callable[[Tensor, Tensor], Tensor]
 
-STORED_ROWS = 2_000
-"""Rows of the stored matrix that are computed where all of them do not fit."""
-STORED_LIMIT = 20_000
-"""Tokens up to which the stored matrix (8 bytes a pair, three copies) is held whole."""
+ATTENTIONS = ("softmax", "sigmoid")
+BLOCK = 2**18
+"""Scores in a row block: the size at which torch is fastest."""
+_SLICE = 2e9
+"""Pairs on which a quadratic peer is timed where all of them are more."""
+_STORED = 2e8
+"""The same for the stored matrix (three copies of it)."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A named way to compute the field; `share` is the part of the rows it computes."""
+    """A named way to compute the field of the queries; `pairs` bounds what it is timed on."""
 
     name: str
     field: Field
+    pairs: float = _SLICE
     available: bool = True
-    share: Callable[[int], float] = lambda n: 1.0
+    widest: int = 1_000_000
+
+    def queries(self, n: int) -> int:
+        """The number of queries it is timed on."""
+        return int(min(n, max(1, self.pairs / n)))
 
 
-def velocity(x: Tensor) -> Tensor:
-    """The library as a user calls it."""
-    pde = vl.TransformerPDE(attention="softmax", projections=vl.Projections.identity(2), beta=1.0)
-    return vl.velocity(pde, vl.Cloud(x))
+def peers(attention: str, d: int) -> list[Peer]:
+    """Those that can compute this field and are installed."""
+    at_hand = _SOFTMAX if attention == "softmax" else _SIGMOID
+    return [peer for peer in at_hand if peer.available and d <= peer.widest]
 
 
-def engine(x: Tensor) -> Tensor:
-    """The library's engine alone."""
-    log_w = torch.full((1, len(x)), 1 / len(x), dtype=x.dtype).log()
-    return vl.ENGINES.build("auto").average(x[None], x[None], x[None], log_w)[0]
+def baseline(attention: str) -> str:
+    """The name of torch's fastest way."""
+    return "torch SDPA" if attention == "softmax" else _ROW_BLOCKS
 
 
-def by_hand(x: Tensor) -> Tensor:
+def reference(attention: str, q: Tensor, x: Tensor) -> Tensor:
+    """The velocities by the definition, in float64."""
+    return _weights(attention)(q.double() @ x.double().T) @ x.double()
+
+
+def _weights(attention: str) -> Callable[[Tensor], Tensor]:
+    if attention == "softmax":
+        return lambda scores: torch.softmax(scores, dim=-1)
+    return lambda scores: scores.sigmoid() / scores.shape[-1]
+
+
+def _velocity(attention: str) -> Field:
+    """The library as a user calls it, for all tokens."""
+
+    def field(q: Tensor, x: Tensor) -> Tensor:
+        identity = vl.Projections.identity(x.shape[-1])
+        pde = vl.TransformerPDE(attention=attention, projections=identity, beta=1.0)
+        return vl.velocity(pde, vl.Cloud(x))
+
+    return field
+
+
+def _average(engine: str) -> Field:
+    """One of the library's engines alone."""
+
+    def field(q: Tensor, x: Tensor) -> Tensor:
+        return vl.ENGINES.build(engine).average(q[None], x[None], x[None], _log_w(x))[0]
+
+    return field
+
+
+def _pair_sum(engine: str) -> Field:
+    def field(q: Tensor, x: Tensor) -> Tensor:
+        built = vl.ENGINES.build(engine)
+        return built.pair_sum(Logistic(), q[None], x[None], x[None], _log_w(x))[0]
+
+    return field
+
+
+def _log_w(x: Tensor) -> Tensor:
+    return torch.full((1, len(x)), 1 / len(x), dtype=x.dtype).log()
+
+
+def _by_hand(q: Tensor, x: Tensor) -> Tensor:
     """The kernel of torch, called the way that is fast: 4-D tensors of equal widths."""
     tokens = x[None, None]
-    return scaled_dot_product_attention(tokens, tokens, tokens, scale=1.0)[0, 0]
+    return scaled_dot_product_attention(q[None, None], tokens, tokens, scale=1.0)[0, 0]
 
 
-def stored(x: Tensor) -> Tensor:
-    """The n × n matrix in memory; only the first rows of it where it does not fit."""
-    queries = x if len(x) <= STORED_LIMIT else x[:STORED_ROWS]
-    return torch.softmax(queries @ x.T, dim=-1) @ x
+def _row_blocks(attention: str) -> Field:
+    weights = _weights(attention)
+
+    def field(q: Tensor, x: Tensor) -> Tensor:
+        blocks = q.split(max(1, BLOCK // len(x)))
+        return torch.cat([weights(block @ x.T) @ x for block in blocks])
+
+    return field
 
 
-def stored_share(n: int) -> float:
-    """The part of the rows that `stored` computes."""
-    return 1.0 if n <= STORED_LIMIT else STORED_ROWS / n
+def _stored(attention: str) -> Field:
+    """The matrix of all the queries in memory."""
+    weights = _weights(attention)
+    return lambda q, x: weights(q @ x.T) @ x
 
 
-def keops(x: Tensor) -> Tensor:
+def _keops(q: Tensor, x: Tensor) -> Tensor:
     """KeOps' symbolic matrix; its compilation falls into the warm-up."""
     from pykeops.torch import LazyTensor
 
-    scores = (LazyTensor(x[:, None]) * LazyTensor(x[None])).sum(-1)
+    scores = (LazyTensor(q[:, None]) * LazyTensor(x[None])).sum(-1)
     return scores.sumsoftmaxweight(LazyTensor(x[None]), axis=1)
 
 
-def reference(x: Tensor, rows: int) -> Tensor:
-    """The first velocities by the definition."""
-    return torch.softmax(x[:rows] @ x.T, dim=-1) @ x
+def _keops_sigmoid(q: Tensor, x: Tensor) -> Tensor:
+    from pykeops.torch import LazyTensor
+
+    scores = (LazyTensor(q[:, None]) * LazyTensor(x[None])).sum(-1)
+    return ((1 / (1 + (-scores).exp())) @ x) / len(x)
 
 
-PEERS = {
-    peer.name: peer
-    for peer in (
-        Peer("vlasov velocity", velocity),
-        Peer("vlasov engine", engine),
-        Peer("torch SDPA by hand", by_hand),
-        Peer("stored matrix", stored, share=stored_share),
-        Peer("KeOps", keops, available=importlib.util.find_spec("pykeops") is not None),
-    )
-}
+_ROW_BLOCKS = f"row blocks of {BLOCK:,}"
+_KEOPS = importlib.util.find_spec("pykeops") is not None
+_ALL = float("inf")
+_SOFTMAX = (
+    Peer("vlasov velocity", _velocity("softmax"), pairs=_ALL),
+    Peer("vlasov auto", _average("auto"), pairs=_ALL),
+    Peer("vlasov tree", _average("tree"), pairs=_ALL, widest=3),
+    Peer("vlasov direct", _average("direct"), widest=8),
+    Peer("torch SDPA", _by_hand),
+    Peer(_ROW_BLOCKS, _row_blocks("softmax")),
+    Peer("stored matrix", _stored("softmax"), pairs=_STORED),
+    Peer("KeOps", _keops, available=_KEOPS),
+)
+_SIGMOID = (
+    Peer("vlasov velocity", _velocity("sigmoid"), pairs=_ALL),
+    Peer("vlasov direct", _pair_sum("direct"), widest=8),
+    Peer(_ROW_BLOCKS, _row_blocks("sigmoid")),
+    Peer("stored matrix", _stored("sigmoid"), pairs=_STORED),
+    Peer("KeOps", _keops_sigmoid, available=_KEOPS),
+)

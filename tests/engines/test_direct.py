@@ -76,6 +76,17 @@ def test_later_keys_of_large_logits_do_not_starve_earlier_rows(slope):
     _assert_agree((q, k, v, 2000 * positions), Causal().bind(positions, positions))
 
 
+def test_absent_keys_leave_the_answer_alone_however_far_they_lie():
+    q, k, v, logits = _operands(SEVERAL_TILES, size=30.0)
+    absent = torch.arange(SEVERAL_TILES) % 3 == 0
+    far = torch.where(absent.unsqueeze(-1), 1e3 * k, k)
+    huge = torch.where(absent.unsqueeze(-1), 1e200, v)
+    hidden = torch.where(absent, -torch.inf, logits)
+    found = Direct().average(q, far, huge, hidden)
+    wanted = Dense().average(q, k[:, ~absent], v[:, ~absent], logits[:, ~absent])
+    assert (found - wanted).abs().max() <= 1e-11
+
+
 def test_the_answer_depends_neither_on_threads_nor_on_neighbours():
     operands = _operands(300, batch=(5,), size=30.0)
     threads = torch.get_num_threads()
@@ -125,8 +136,6 @@ def test_what_it_cannot_sum_is_refused_by_name():
         Direct().average(q, k, v, logits, mask=Window(2.0).bind(positions, positions))
     with pytest.raises(EngineUnsupported, match="width of 9"):
         Direct().average(*_operands(4, width=9))
-    with pytest.raises(EngineUnsupported, match="no exponential"):
-        Direct().pair_sum(torch.sigmoid, q, k, v, logits)
     with pytest.raises(EngineUnsupported, match="leaders"):
         Direct().leader_average(q, k, v, logits, tie=0.0)
 

@@ -13,6 +13,7 @@ from vlasov._products import product
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.attention.base import Attention, per_seen_weight
 from vlasov.engines import Engine
+from vlasov.engines.pair_kernels import Identity
 from vlasov.engines.visibility import Visibility
 from vlasov.gaussian import Affine, Gaussian
 
@@ -56,7 +57,7 @@ class Linear(Attention):
         if mask is None:
             return (beta * q) @ (k.mT @ (log_w.exp().unsqueeze(-1) * v))
         return per_seen_weight(
-            engine.pair_sum(_identity, beta * q, k, v, log_w, mask=mask), log_w, mask
+            engine.pair_sum(Identity(), beta * q, k, v, log_w, mask=mask), log_w, mask
         )
 
     def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
@@ -64,7 +65,3 @@ class Linear(Attention):
         spread = product(v.factor, k.factor.mT)
         centre = v.mean.unsqueeze(-1) * k.mean.unsqueeze(-2)
         return Affine(beta * (spread + centre), torch.zeros_like(v.mean))
-
-
-def _identity(scores: Tensor) -> Tensor:
-    return scores

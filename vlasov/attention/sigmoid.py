@@ -12,6 +12,7 @@ from torch import Tensor
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.attention.base import Attention, per_seen_weight
 from vlasov.engines import Engine
+from vlasov.engines.pair_kernels import Logistic
 from vlasov.engines.visibility import Visibility
 from vlasov.errors import InvalidValue
 
@@ -55,8 +56,5 @@ class Sigmoid(Attention):
         mask: Visibility | None = None,
     ) -> Float[Tensor, "*batch nq dv"]:
         """The engine's pair sum of the logistic function, per weight that is seen."""
-        total = engine.pair_sum(self._weight, beta * q, k, v, log_w, mask=mask)
+        total = engine.pair_sum(Logistic(self.bias), beta * q, k, v, log_w, mask=mask)
         return per_seen_weight(total, log_w, mask)
-
-    def _weight(self, scores: Tensor) -> Tensor:
-        return (scores + self.bias).sigmoid()

@@ -15,6 +15,7 @@ from vlasov.attention.base import Attention
 from vlasov.attention.gaussian_plan import conditional_covariance
 from vlasov.attention.symmetry import symmetric_and_positive
 from vlasov.engines import Engine
+from vlasov.engines.base import PreparedSum
 from vlasov.engines.visibility import Visibility
 from vlasov.errors import InvalidValue, NotConverged, ShapeMismatch, Unsupported
 from vlasov.gaussian import Affine, Gaussian
@@ -74,9 +75,9 @@ class Sinkhorn(Attention):
             Unsupported: under a causal or one-sided mask.
             NotConverged: if `max_sweeps` is reached before the tolerance.
         """
-        engine = engine.within(self.tolerance / 10)
-        _, g = self.potentials(q, k, log_w, engine, beta=beta, mask=mask)
-        return engine.average(q * (beta / self.eps), k, v, g + log_w, mask=mask) / self.eps
+        sweep = self._sweep(q * (beta / self.eps), k, log_w, engine, mask)
+        _, g = self._solved(sweep)
+        return sweep.forth.average(v, g + log_w) / self.eps
 
     def affine(self, q: Gaussian, k: Gaussian, v: Gaussian, *, beta: float = 1.0) -> Affine:
         """The mean of the values under the entropic plan of the queries with the keys."""
@@ -104,17 +105,26 @@ class Sinkhorn(Attention):
             Unsupported: under a causal or one-sided mask.
             NotConverged: if `max_sweeps` is reached before the tolerance.
         """
+        return self._solved(self._sweep(q * (beta / self.eps), k, log_w, engine, mask))
+
+    def _sweep(
+        self, q: Tensor, k: Tensor, log_w: Tensor, engine: Engine, mask: Visibility | None
+    ) -> "_Sweep":
         _check(q, k, mask)
         engine = engine.within(self.tolerance / 10)  # or its error would look like the residual
-        q = q * (beta / self.eps)
-        sweep = _Sweep(q, k, log_w, engine, mask)
-        tolerance = max(self.tolerance, _rounding(q, k))
+        back = None if mask is None else mask.transposed()
         even = symmetric_and_positive(q, k)
+        forth = engine.prepared(q, k, mask=mask)
+        return _Sweep(log_w, even, forth, engine.prepared(k, q, mask=back))
+
+    def _solved(self, sweep: "_Sweep") -> tuple[Tensor, Tensor]:
+        q, k = sweep.forth.q, sweep.forth.k
+        tolerance = max(self.tolerance, _rounding(q, k))
         g = -(q * k).sum(dim=-1) / 2
         residual = torch.full_like(g, torch.inf)
         for _ in range(self.max_sweeps):
             f = sweep.rows(g)
-            update, residual = _next(sweep, f, g, even)
+            update, residual = _next(sweep, f, g)
             if bool((residual <= tolerance).all()):
                 return f, g
             # A member that has converged stays: its answer does not depend on its neighbours.
@@ -128,23 +138,24 @@ class Sinkhorn(Attention):
 
 @dataclass(frozen=True, eq=False)
 class _Sweep:
-    """The two half-steps: the potential of one side that makes its marginal exact."""
+    """The two half-steps: the potential of one side that makes its marginal exact.
 
-    q: Tensor
-    k: Tensor
+    `even` tells where the scores are symmetric; only elsewhere the way back is asked for.
+    """
+
     log_w: Tensor
-    engine: Engine
-    mask: Visibility | None
+    even: Tensor
+    forth: PreparedSum
+    back: PreparedSum
 
     def rows(self, g: Tensor) -> Tensor:
-        return _potential(self.engine.log_sum(self.q, self.k, g + self.log_w, mask=self.mask))
+        return _potential(self.forth.log_sum(g + self.log_w))
 
     def columns(self, f: Tensor) -> Tensor:
-        back = None if self.mask is None else self.mask.transposed()
-        return _potential(self.engine.log_sum(self.k, self.q, f + self.log_w, mask=back))
+        return _potential(self.back.log_sum(f + self.log_w))
 
 
-def _next(sweep: _Sweep, f: Tensor, g: Tensor, even: Tensor) -> tuple[Tensor, Tensor]:
+def _next(sweep: _Sweep, f: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
     """The next column potential, and how far the columns of the plan (f, g) are from one.
 
     Where the scores are symmetric the two potentials agree in the limit and the average of both is
@@ -152,7 +163,7 @@ def _next(sweep: _Sweep, f: Tensor, g: Tensor, even: Tensor) -> tuple[Tensor, Te
     alternation can need millions. A column is then ``exp(g - rows(f))`` with
     ``|rows(f) - f| <= |f - g|``.
     """
-    averaged, bound = (f + g) / 2, _off(2 * (f - g).detach().abs())
+    even, averaged, bound = sweep.even, (f + g) / 2, _off(2 * (f - g).detach().abs())
     if bool(even.all()):
         return averaged, bound
     alternated = sweep.columns(f)

@@ -2,36 +2,37 @@
 
 __all__ = ["Auto"]
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from vlasov.engines.base import Engine, PairKernel
-from vlasov.engines.certified import holds
-from vlasov.engines.direct import Direct, reach
+from vlasov._shapes import KeyLogits, Keys, Queries, Values
+from vlasov.engines.base import Engine, PairKernel, PreparedSum
+from vlasov.engines.cheapest import cheapest
+from vlasov.engines.direct import Direct, pair_reach
 from vlasov.engines.fused import Fused, obstacle
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.tiled import Tiled
-from vlasov.engines.tree import Tree, branches
+from vlasov.engines.tree import Tree
+from vlasov.engines.visibility import Visibility
 
 _DIRECT: Engine = Direct()
 _FUSED: Engine = Fused()
 _TILED: Engine = Tiled()
-# Tokens of one member from which on an engine saves more than its calls cost.
-_COMPILED = 1024.0
-_TREES = {1: 1e4, 2: 2e4, 3: 1e5}
+# Pairs from which on the compiled pass of another kernel saves more than its call costs.
+_COMPILED = 1024**2
 
 
 @dataclass(frozen=True)
 class Auto(Engine):
     """The cheapest engine that can take the sum.
 
-    Trees for a very large exponential sum in up to three dimensions, the compiled pass for a large
-    one of small width, fused for other exponentials, tiled for the rest: other kernels, and masks
-    that none of them knows. Where the trees cannot hold `tolerance`, the compiled pass.
+    Of an exponential sum by a table of costs (`costs`): fused for few tokens, large widths and
+    gradients, the compiled pass for more of small width, trees for many where they can hold
+    `tolerance`. Tiled for the rest: other kernels, and masks that none of them knows.
 
     Second derivatives need ``engine="dense"``.
     """
@@ -43,17 +44,29 @@ class Auto(Engine):
         """The same rule with the smaller of the two tolerances for the trees."""
         return Auto(min(self.tolerance, tolerance))
 
+    def choice(self, pairs: Pairs) -> Engine:
+        """The engine of an exponential sum."""
+        # On CUDA torch has no fused kernel for float64: it would store n x n.
+        stored = pairs.q.is_cuda and pairs.q.dtype == torch.float64
+        if stored or obstacle(pairs.mask):
+            return _TILED
+        return cheapest(pairs, self.tolerance)
+
+    def prepared(self, q: Queries, k: Keys, *, mask: Visibility | None = None) -> PreparedSum:
+        """Trees are kept where they are chosen; the choice is made at every sum."""
+        return _Prepared(self, q, k, mask, Tree(self.tolerance).prepared(q, k, mask=mask))
+
     def _average(self, pairs: Pairs) -> Tensor:
-        return _exponential(pairs, self.tolerance)._average(pairs)
+        return self.choice(pairs)._average(pairs)
 
     def _log_sum(self, pairs: Pairs) -> Tensor:
-        return _exponential(pairs, self.tolerance)._log_sum(pairs)
+        return self.choice(pairs)._log_sum(pairs)
 
     def _average_and_log_sum(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
-        return _exponential(pairs, self.tolerance)._average_and_log_sum(pairs)
+        return self.choice(pairs)._average_and_log_sum(pairs)
 
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor:
-        return _TILED._pair_sum(pair, pairs)
+        return _of_pairs(pair, pairs)._pair_sum(pair, pairs)
 
     def _leader_average(self, pairs: Pairs, tie: float) -> Tensor:
         return _TILED._leader_average(pairs, tie)
@@ -63,21 +76,25 @@ class Auto(Engine):
         return max(one.memory(**size) for one in (_DIRECT, _FUSED, _TILED, Tree()))
 
 
-def _exponential(pairs: Pairs, tolerance: float) -> Engine:
-    # On CUDA torch has no fused kernel for float64: it would store n x n.
-    stored = pairs.q.is_cuda and pairs.q.dtype == torch.float64
-    if stored or obstacle(pairs.mask):
-        return _TILED
-    if _many(pairs, _TREES.get(pairs.k.shape[-1], math.inf)) and branches(pairs) is None:
-        return Tree(tolerance) if holds(tolerance, pairs) else _DIRECT
-    if _many(pairs, _COMPILED) and not pairs.wants_gradient and reach(pairs) is None:
+@dataclass(frozen=True, eq=False)
+class _Prepared(PreparedSum):
+    trees: PreparedSum
+
+    def log_sum(self, key_logits: KeyLogits) -> Float[Tensor, "*batch nq"]:
+        best = self.trees if self._by_trees(key_logits) else super()
+        return best.log_sum(key_logits)
+
+    def average(self, v: Values, key_logits: KeyLogits) -> Float[Tensor, "*batch nq dv"]:
+        best = self.trees if self._by_trees(key_logits) else super()
+        return best.average(v, key_logits)
+
+    def _by_trees(self, key_logits: Tensor) -> bool:
+        pairs = Pairs(self.q, self.k, self.k, key_logits, self.mask)
+        return isinstance(self.engine, Auto) and isinstance(self.engine.choice(pairs), Tree)
+
+
+def _of_pairs(pair: PairKernel, pairs: Pairs) -> Engine:
+    many = pairs.q.shape[-2] * pairs.k.shape[-2] >= _COMPILED
+    if many and not pairs.wants_gradient and pair_reach(pair, pairs) is None:
         return _DIRECT
-    return _FUSED
-
-
-def _many(pairs: Pairs, tokens: float) -> bool:
-    """Whether one member has as many pairs as a cloud of so many tokens.
-
-    The rule looks at one member: its answer must not depend on its neighbours in a batch.
-    """
-    return pairs.q.shape[-2] * pairs.k.shape[-2] >= tokens**2
+    return _TILED

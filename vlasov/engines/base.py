@@ -7,10 +7,11 @@ A query that sees no key (or only keys of weight zero) averages to 0 and has log
 gradients stay finite there. Half-precision inputs are summed in float32 and rounded once.
 """
 
-__all__ = ["Engine", "PairKernel"]
+__all__ = ["Engine", "PairKernel", "PreparedSum"]
 
 import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from jaxtyping import Float
@@ -107,6 +108,13 @@ class Engine(abc.ABC):
         """
         return self._leader_average(Pairs(q, k, v, log_w, mask).working(), tie).to(v.dtype)
 
+    def prepared(self, q: Queries, k: Keys, *, mask: Visibility | None = None) -> "PreparedSum":
+        """The sums over these queries and keys, for key logits that change from call to call.
+
+        An engine that sorts tokens does so once.
+        """
+        return PreparedSum(self, q, k, mask)
+
     def within(self, tolerance: float) -> "Engine":
         """This engine with errors no larger than the tolerance, where it has a choice."""
         return self
@@ -132,6 +140,27 @@ class Engine(abc.ABC):
 
         Heads and batch members count as queries; `keys` is the number that one query meets.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSum:
+    """What `Engine.prepared` gives: its `average` and `log_sum` for fixed queries and keys.
+
+    A log-sum may skip what an engine does to check itself; an average does not.
+    """
+
+    engine: Engine
+    q: Queries
+    k: Keys
+    mask: Visibility | None
+
+    def log_sum(self, key_logits: KeyLogits) -> Float[Tensor, "*batch nq"]:
+        """The log-sums under these key logits."""
+        return self.engine.log_sum(self.q, self.k, key_logits, mask=self.mask)
+
+    def average(self, v: Values, key_logits: KeyLogits) -> Float[Tensor, "*batch nq dv"]:
+        """The averages of values under these key logits."""
+        return self.engine.average(self.q, self.k, v, key_logits, mask=self.mask)
 
 
 def _centrable(pairs: Pairs) -> bool:

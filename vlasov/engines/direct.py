@@ -2,56 +2,67 @@ r"""One compiled pass over all pairs, for tokens of small width on the CPU.
 
 .. math:: Z_i = \sum_j 2^{\langle q_i \log_2 e,\, k_j\rangle + (b_j - \max_l b_l) \log_2 e - s_i}
 
-With :math:`s_i = 0` wherever the exponents cannot leave the range of the number format; else
-:math:`s_i` is the largest exponent of the row, found by a pass of its own. No row maximum is kept
-while summing: several times the rate of `fused`. Sums are float64 across tiles of keys. The
-answer depends neither on the number of threads nor on the other members of a batch.
+The shift :math:`s_i` only keeps the exponents in the range of the number format: it lies between
+the largest exponent over a few keys and a bound by norms. Where these are too far apart it is the
+largest exponent of the row, found by a pass of its own. No row maximum is kept while summing:
+several times the rate of `fused`. Sums are float64 across tiles of keys. The answer depends
+neither on the number of threads nor on the other members of a batch.
 
-Sums with gradients are those of `fused`.
+Of other kernels it sums the logistic function and the score itself (`pair_kernels`). Sums with
+gradients are those of `fused` and `tiled`.
 """
 
-__all__ = ["Direct", "direct_sums", "reach"]
+__all__ = ["Direct", "direct_sums", "pair_reach", "reach"]
 
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from vlasov.engines.base import Engine, PairKernel
+from vlasov.engines.causal import in_causal_order
+from vlasov.engines.direct_operands import WIDEST, Numbers, hints, lifted, operands
 from vlasov.engines.fused import Fused, obstacle
+from vlasov.engines.pair_kernels import Identity, Logistic
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.prefixes import masked_sums
 from vlasov.engines.threads import in_threads
+from vlasov.engines.tiled import Tiled
 from vlasov.errors import EngineUnsupported
 
 _FUSED: Engine = Fused()
-_WIDTHS = (1, 2, 3, 4, 6, 8)
-"""Widths that are compiled; others are padded with zeros."""
-_RANGE = {torch.float64: 900.0, torch.float32: 60.0}
-"""Exponents (base 2) that need no shift; the format ends at 1022 and 126."""
+_TILED: Engine = Tiled()
 _ABSENT = -1e30
-_ROWS, _CACHE = 64, 2_500  # queries in a block, numbers in a tile of keys
+_ROWS = 64  # queries in a block
 
 
 def reach(pairs: Pairs) -> str | None:
     """What of a sum the compiled pass cannot take; None if nothing."""
     width = max(pairs.k.shape[-1], pairs.v.shape[-1])
-    if width > _WIDTHS[-1] or width == 0:
+    if width > WIDEST or width == 0:
         return f"a width of {width}"
     if pairs.q.device.type != "cpu":
         return f"tensors on {pairs.q.device}"
     return obstacle(pairs.mask)
 
 
+def pair_reach(pair: PairKernel, pairs: Pairs) -> str | None:
+    """What of a pair sum the compiled pass cannot take; None if nothing."""
+    if not isinstance(pair, Identity | Logistic):
+        return "a kernel that is no exponential"
+    if pairs.mask is not None and pairs.mask.slope is not None:
+        return "ALiBi with a kernel that is no exponential"
+    return reach(pairs)
+
+
 @dataclass(frozen=True)
 class Direct(Engine):
-    """Compiled sums of exponentials for widths up to 8, unmasked, causal or causal ALiBi."""
+    """Compiled sums for widths up to 8: exponentials and the sigmoid, unmasked or causal."""
 
     name: ClassVar[str] = "direct"
 
@@ -78,7 +89,16 @@ class Direct(Engine):
         return masked_sums(direct_sums, pairs)
 
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor:
-        raise _refusal("a kernel that is no exponential")
+        what = pair_reach(pair, pairs)
+        if what is not None:
+            raise _refusal(what)
+        if pairs.wants_gradient:
+            return _TILED._pair_sum(pair, pairs)
+        prefix, mask = partial(_pair_sums, pair), pairs.mask
+        bare = Pairs(pairs.q, pairs.k, pairs.v, pairs.logits)
+        if mask is None or not mask.causal:
+            return prefix(bare, False)
+        return in_causal_order(prefix, bare, mask, unseen=0.0)
 
     def _leader_average(self, pairs: Pairs, tie: float) -> Tensor:
         raise _refusal("the average over leaders")
@@ -89,9 +109,9 @@ class Direct(Engine):
 
 def _refusal(what: str) -> EngineUnsupported:
     return EngineUnsupported(
-        f"Engine 'direct' sums exponentials of widths up to {_WIDTHS[-1]} on the CPU, unmasked or "
-        f"in causal order, but was asked for {what}; use engine 'tiled' or 'dense' (or 'auto', "
-        "which chooses)."
+        f"Engine 'direct' sums exponentials, the logistic function and the score itself, for "
+        f"widths up to {WIDEST} on the CPU, unmasked or in causal order, but was asked for "
+        f"{what}; use engine 'tiled' or 'dense' (or 'auto', which chooses)."
     )
 
 
@@ -99,63 +119,53 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
     """Averages and log-sums over all keys; if `triangular`, over keys 0 to i for query i."""
     from vlasov.engines import direct_kernel  # compiles, and loads numba
 
-    width = next(w for w in _WIDTHS if w >= max(pairs.k.shape[-1], pairs.v.shape[-1]))
-    batch, nq, nk = pairs.batch, pairs.q.shape[-2], pairs.k.shape[-2]
-    if not (batch.numel() and nq and nk):
+    batch, nq = pairs.batch, pairs.q.shape[-2]
+    if _nothing(pairs):
         nothing = torch.zeros(*batch, nq, pairs.v.shape[-1], dtype=pairs.q.dtype)
         return functional.pad(nothing, (0, 1), value=-torch.inf)
-    logits, searched, absent = _exponents(pairs, triangular)
-    coordinates = partial(_coordinates, batch=batch, width=width)
-    values = coordinates(pairs.v)
-    averages = np.empty((batch.numel() * nq, width), dtype=logits.dtype)
-    logs = np.empty(batch.numel() * nq, dtype=logits.dtype)
-    tile = _CACHE // (2 * width + 1) // 16 * 16
+    pairs, top = lifted(pairs, _ABSENT)
+    packed = operands(pairs, scale=math.log2(math.e), length=direct_kernel.tile_keys)
+    averages = np.empty((batch.numel() * nq, packed.width), dtype=packed.queries.dtype)
+    logs = np.empty(batch.numel() * nq, dtype=averages.dtype)
     run = partial(
         direct_kernel.sums,
-        (coordinates(pairs.q * math.log2(math.e)), coordinates(pairs.k), logits, values),
-        (nq, nk, _ROWS, tile, int(triangular)),
-        searched,
+        packed.arguments,
+        (nq, pairs.k.shape[-2], _ROWS, int(triangular)),
+        hints(pairs),
         (averages, logs),
     )
     in_threads(run, batch.numel() * -(-nq // _ROWS))
-    return _joined(averages[:, : pairs.v.shape[-1]], logs, absent).unflatten(0, (*batch, nq))
+    return _joined(averages[:, : pairs.v.shape[-1]], logs, top).unflatten(0, (*batch, nq))
 
 
-def _coordinates(
-    x: Tensor, *, batch: torch.Size, width: int
-) -> tuple[npt.NDArray[np.floating[Any]], ...]:
-    """One contiguous array for each of `width` coordinates, member after member."""
-    x = functional.pad(x.detach(), (0, width - x.shape[-1])).expand(*batch, *x.shape[-2:-1], width)
-    return tuple(x.movedim(-1, 0).reshape(width, -1).contiguous().numpy())
+def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
+    """Sums of weighted values times the kernel, over all keys or over keys 0 to i for query i."""
+    from vlasov.engines import direct_kernel
+
+    batch, nq = pairs.batch, pairs.q.shape[-2]
+    if _nothing(pairs):
+        return torch.zeros(*batch, nq, pairs.v.shape[-1], dtype=pairs.q.dtype)
+    bounded = isinstance(pair, Logistic)
+    bias = torch.full_like(pairs.logits, pair.bias if isinstance(pair, Logistic) else 0.0)
+    weighted = pairs.logits.exp().unsqueeze(-1) * pairs.v
+    packed = operands(
+        Pairs(pairs.q, pairs.k, weighted, bias).detach(),
+        scale=math.log2(math.e) if bounded else 1.0,
+        length=direct_kernel.tile_keys,
+    )
+    totals = np.zeros((batch.numel() * nq, packed.width))
+    sizes = (nq, pairs.k.shape[-2], _ROWS, int(triangular))
+    run = partial(direct_kernel.pair_sums, packed.arguments, sizes, bounded, totals)
+    in_threads(run, batch.numel() * -(-nq // _ROWS))
+    found = torch.from_numpy(totals)[:, : pairs.v.shape[-1]]
+    return found.to(pairs.q.dtype).unflatten(0, (*batch, nq))
 
 
-def _exponents(
-    pairs: Pairs, triangular: bool
-) -> tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.bool_], Tensor]:
-    """Key logits over log 2 from their largest; which members need a shift for every row.
-
-    And the largest logit of each member, which the log-sums get back.
-    """
-    q, k, logits = pairs.q.detach(), pairs.k.detach(), pairs.logits.detach()
-    logits = logits.expand(*pairs.batch, k.shape[-2]).reshape(-1, k.shape[-2])
-    top = logits.amax(-1, keepdim=True)
-    top = torch.where(top.isneginf(), 0.0, top)
-    absent = logits.isneginf()
-    logits = torch.where(absent, _ABSENT, (logits - top) * math.log2(math.e))
-    bound = (_longest(q) * _longest(k)).expand(pairs.batch).reshape(-1) * math.log2(math.e)
-    if triangular:  # the largest logit may belong to a key that a query does not see
-        bound = bound - torch.where(absent, 0.0, logits).amin(-1)
-    searched = (bound > _RANGE[q.dtype]) | absent.any(-1)
-    return logits.reshape(-1).contiguous().numpy(), searched.numpy(), top
+def _nothing(pairs: Pairs) -> bool:
+    return not (pairs.batch.numel() and pairs.q.shape[-2] and pairs.k.shape[-2])
 
 
-def _longest(x: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(x, dim=-1).amax(-1)
-
-
-def _joined(
-    averages: npt.NDArray[np.floating[Any]], logs: npt.NDArray[np.floating[Any]], top: Tensor
-) -> Tensor:
+def _joined(averages: Numbers, logs: Numbers, top: Tensor) -> Tensor:
     """Averages beside natural log-sums; 0 and ``-inf`` for rows that see no present key."""
     binary = torch.from_numpy(logs)
     blind = binary < _ABSENT / 2

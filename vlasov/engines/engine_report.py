@@ -13,7 +13,7 @@ class EngineReport:
     """One or many sums: how large the error can be, and where the time went.
 
     `bound` is the largest over the targets of a bound of the absolute error of the average (of any
-    coordinate); shares are of pairs of tokens.
+    coordinate), `log_bound` that of a log-sum; shares are of pairs of tokens.
     """
 
     engine: str
@@ -23,6 +23,7 @@ class EngineReport:
     direct: float
     seconds: float
     sums: int = 1
+    log_bound: float = 0.0
 
     def joined(self, other: "EngineReport") -> "EngineReport":
         """Both together: the larger bound, shares weighted by the number of sums."""
@@ -39,6 +40,7 @@ class EngineReport:
             mean(self.direct, other.direct),
             self.seconds + other.seconds,
             total,
+            max(self.log_bound, other.log_bound),
         )
 
 

@@ -48,17 +48,15 @@ _GRID = 2000
 class Expansion:
     r"""The polynomials for one accuracy in one dimension.
 
-    Polynomial m is good up to `radii[m]`; its stems are entries ``starts[m]`` to ``starts[m + 1]``
-    of `levels` (their degree), `sides` (their last factor) and `chains`, where their row of
-    `coefficients` (:math:`p_l\, l!/\alpha!`) begins; the last chain entry is the total.
+    Polynomial m is good up to ``table[0, m]`` and has ``table[1, m]`` coefficients. Its stems are
+    the rows ``starts[m]`` to ``starts[m + 1]`` of `stems`: the degree, the last factor, and where
+    the chain begins in `coefficients` (:math:`p_l\, l!/\alpha!`); the last row is the end.
     """
 
-    radii: Array
+    table: Array
     errors: Array
     starts: Integers
-    levels: Integers
-    sides: Integers
-    chains: Integers
+    stems: Integers
     coefficients: Array
 
 
@@ -68,15 +66,16 @@ def expansion(d: int, accuracy: float) -> Expansion:
     degrees = DEGREES if d <= 3 else _FEW
     fits = [_widest(degree, accuracy) for degree in degrees]
     parts = [_stems(d, degree, fit[1]) for degree, fit in zip(degrees, fits, strict=True)]
-    lengths = [len(chain) for stems in parts for _, _, chain in stems]
+    stems = [stem for part in parts for stem in part]
+    ends = [0, *itertools.accumulate(len(chain) for _, _, chain in stems)]
+    rows = [(level, side, end) for (level, side, _), end in zip(stems, ends, strict=False)]
+    starts = np.array([0, *itertools.accumulate(map(len, parts))])
     return Expansion(
-        radii=np.array([radius for radius, _, _ in fits]),
+        table=np.array([[radius for radius, _, _ in fits], np.diff(np.array(ends)[starts])]),
         errors=np.array([error for _, _, error in fits]),
-        starts=np.array([0, *itertools.accumulate(map(len, parts))]),
-        levels=np.array([level for stems in parts for level, _, _ in stems]),
-        sides=np.array([side for stems in parts for _, side, _ in stems]),
-        chains=np.array([0, *itertools.accumulate(lengths)]),
-        coefficients=np.array([c for stems in parts for _, _, chain in stems for c in chain]),
+        starts=starts,
+        stems=np.array([*rows, (0, 0, ends[-1])]),
+        coefficients=np.array([c for _, _, chain in stems for c in chain]),
     )
 
 

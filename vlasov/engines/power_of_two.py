@@ -7,13 +7,13 @@ r"""The exponential to the base 2, written out, so that loops around it become v
 with a polynomial for :math:`2^r`; :math:`2^n` is added to the bits of its exponent.
 """
 
-__all__ = ["FAST", "exponential"]
+__all__ = ["FAST", "exponential", "logistic"]
 
 from typing import no_type_check
 
 import llvmlite.ir as ir
 import numpy as np
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic, overload
 
 FAST = {"arcp", "contract", "ninf", "nnan", "nsz", "reassoc"}
@@ -65,18 +65,21 @@ def _times_power(typingctx, p, n):
     return p(p, n), build
 
 
+# Written out: a loop over the coefficients would be compiled once for each of them.
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=FAST)
 @no_type_check
-def _horner(c, r, p):
-    """Evaluate a polynomial; the coefficients are a tuple, taken one by one."""
-    raise NotImplementedError
+def _double(r):
+    c = _DOUBLE
+    p = ((((c[0] * r + c[1]) * r + c[2]) * r + c[3]) * r + c[4]) * r + c[5]
+    return ((((p * r + c[6]) * r + c[7]) * r + c[8]) * r + c[9]) * r + c[10]
 
 
-@overload(_horner, jit_options={"fastmath": FAST})
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=FAST)
 @no_type_check
-def _horner_of(c, r, p):
-    if len(c) == 1:
-        return lambda c, r, p: p * r + c[0]
-    return lambda c, r, p: _horner(c[1:], r, p * r + c[0])
+def _single(r):
+    c = _SINGLE
+    p = ((c[0] * r + c[1]) * r + c[2]) * r + c[3]
+    return ((p * r + c[4]) * r + c[5]) * r + c[6]
 
 
 @no_type_check
@@ -88,14 +91,33 @@ def exponential(t):
 @overload(exponential, jit_options={"fastmath": FAST})
 @no_type_check
 def _exponential_of(t):
+    lowest, polynomial = _LOWEST_DOUBLE, _double
     if t is types.float32:
-        lowest, first, rest = _LOWEST_SINGLE, _SINGLE[0], _SINGLE[1:]
-    else:
-        lowest, first, rest = _LOWEST_DOUBLE, _DOUBLE[0], _DOUBLE[1:]
+        lowest, polynomial = _LOWEST_SINGLE, _single
 
     def power(t):
         kept = max(t, lowest)
         whole = _whole(kept)
-        return _times_power(_horner(rest, kept - whole, first), whole)
+        return _times_power(polynomial(kept - whole), whole)
 
     return power
+
+
+@no_type_check
+def logistic(t):
+    """The logistic function to the base 2, 1 / (1 + 2^-t)."""
+    raise NotImplementedError
+
+
+@overload(logistic, jit_options={"fastmath": FAST, "error_model": "numpy"})
+@no_type_check
+def _logistic_of(t):
+    # -t beyond the range of the exponential would wrap around in the bits of its exponent
+    highest, one = -_LOWEST_DOUBLE, 1.0
+    if t is types.float32:
+        highest, one = -_LOWEST_SINGLE, np.float32(1)
+
+    def half(t):
+        return one / (one + exponential(min(-t, highest)))
+
+    return half

@@ -8,7 +8,8 @@ polynomial: moments of the keys are gathered once and evaluated at every query. 
 cannot matter are left out. The error of an average is at most the tolerance times the largest
 distance of a value from it (`engine_report` says how far below it stayed); see `tree_sums`.
 
-Sums are float64 whatever the format of the tokens. The answer depends neither on the number of
+Sums are float64 whatever the format of the tokens; a float32 answer is rounded once, whatever the
+tolerance. The answer depends neither on the number of
 threads nor on the other members of a batch. Causal sums go by halves: the later tokens see all of
 the earlier half, and each half goes on by itself.
 
@@ -17,17 +18,21 @@ Source: spec, engines page.
 
 __all__ = ["Tree", "branches"]
 
+import dataclasses
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
-from vlasov.engines.base import Engine, PairKernel
-from vlasov.engines.certified import certified_sums
+from vlasov._shapes import Keys, Queries
+from vlasov.engines.base import Engine, PairKernel, PreparedSum
 from vlasov.engines.fused import obstacle
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.prefixes import masked_sums
+from vlasov.engines.tree_members import certified_sums
+from vlasov.engines.visibility import Visibility
 from vlasov.errors import EngineUnsupported, InvalidValue
 
 _WIDEST = 8
@@ -69,11 +74,20 @@ class Tree(Engine):
         """The trees with the smaller of the two tolerances."""
         return Tree(min(self.tolerance, tolerance))
 
+    def prepared(self, q: Queries, k: Keys, *, mask: Visibility | None = None) -> PreparedSum:
+        """Both trees, grown once; a masked sum is not prepared."""
+        logits = torch.zeros(k.shape[:-1], dtype=k.dtype, device=k.device)
+        if mask is not None or branches(Pairs(q, k, k, logits)) or not k.shape[-2]:
+            return PreparedSum(self, q, k, mask)
+        from vlasov.engines.tree_prepared import PreparedTrees
+
+        return PreparedTrees(self, q, k, None, self.tolerance)
+
     def _average(self, pairs: Pairs) -> Tensor:
         return self._sums(pairs)[..., :-1]
 
     def _log_sum(self, pairs: Pairs) -> Tensor:
-        return self._sums(pairs)[..., -1]
+        return self._sums(dataclasses.replace(pairs, v=pairs.k[..., :0]))[..., -1]
 
     def _average_and_log_sum(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
         both = self._sums(pairs)

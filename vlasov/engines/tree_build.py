@@ -1,7 +1,8 @@
 """Growing a tree over points, level by level, each level in parallel."""
 
-__all__ = ["Grown", "grown"]
+__all__ = ["Grown", "grown", "with_logits"]
 
+import dataclasses
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,40 +16,93 @@ Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 
 _LEAF = 128
+_ALIKE = 1e-3
+"""How far two clouds of the same shape may differ, relative to it, and share an order."""
+_SAMPLE = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Grown:
     """A tree over points: coordinates (d, n) and logits in its order, and that order.
 
-    `nodes` are (starts, ends, boxes, facts, number of the first leaf), see `tree_kernel`.
+    `spans` and `facts` of its nodes: see `tree_kernel`. The shape depends on n alone.
     """
 
     points: Array
     logits: Array
     order: Integers
-    nodes: tuple[Integers, Integers, Array, Array, int]
+    spans: Integers
+    facts: Array
     depth: int
 
+    @property
+    def first_leaf(self) -> int:
+        """The number of the first node of the last level."""
+        return 2**self.depth - 1
 
-def grown(x: Array, logits: Array) -> Grown:
-    """The tree over points (n, d); its shape depends on n alone."""
+    @property
+    def nodes(self) -> tuple[Integers, Integers, Array, Array, int]:
+        """Starts, ends, boxes (nodes, 2, d), facts, and the number of the first leaf."""
+        starts, ends = self.spans.T.copy()
+        boxes = self.facts[:, -2 * len(self.points) :].reshape(len(starts), 2, -1).copy()
+        return starts, ends, boxes, self.facts, self.first_leaf
+
+
+def grown(x: Array, logits: Array, like: Grown | None = None) -> Grown:
+    """The tree over points (n, d); in the order of another tree, if it has similar points."""
     from vlasov.engines import tree_kernel  # compiles, and loads numba
 
-    n, d = x.shape
+    if like is not None and _alike(x, like):
+        points, order, spans = np.take(x, like.order, axis=0).T.copy(), like.order, like.spans
+    else:
+        points, order, spans = _halved(x)
+    logits, facts = logits[order], np.empty((len(spans), 3 * len(points) + 2))
+    measure = partial(tree_kernel.measure, points, logits, spans, facts)
+    in_threads(measure, len(spans))
+    return Grown(points, logits, order, spans, facts, _depth(len(order)))
+
+
+def with_logits(tree: Grown, logits: Array) -> Grown:
+    """The same tree with other logits, given in the order of the points."""
+    d, first, permuted = len(tree.points), tree.first_leaf, logits[tree.order]
+    facts = tree.facts.copy()
+    facts[first:, d + 1] = np.maximum.reduceat(permuted, tree.spans[first:, 0])
+    while first:
+        halves = facts[first : 2 * first + 1, d + 1].reshape(-1, 2)
+        first //= 2
+        facts[first : 2 * first + 1, d + 1] = halves.max(axis=1)
+    return dataclasses.replace(tree, logits=permuted, facts=facts)
+
+
+def _halved(x: Array) -> tuple[Array, Integers, Integers]:
+    from vlasov.engines import tree_kernel
+
+    n = len(x)
     depth = _depth(n)
-    count = 2 ** (depth + 1) - 1
     points, order = np.array(x.T, order="C"), np.arange(n)  # a copy, which is permuted
-    starts, ends = np.zeros(count, dtype=np.int64), np.full(count, n, dtype=np.int64)
-    halve = partial(tree_kernel.halve, points, order, starts, ends)
+    spans = np.zeros((2 ** (depth + 1) - 1, 2), dtype=np.int64)
+    spans[0, 1] = n
+    halve = partial(tree_kernel.halve, points, order, spans)
     for level in range(depth):
         first = 2**level - 1
         in_threads(lambda r, f=first: halve((f + r[0], f + r[1])), 2**level)
-    logits = logits[order]
-    boxes, facts = np.empty((count, 2, d)), np.empty((count, d + 2))
-    measure = partial(tree_kernel.measure, points, logits, (starts, ends), boxes, facts)
-    in_threads(measure, count)
-    return Grown(points, logits, order, (starts, ends, boxes, facts, 2**depth - 1), depth)
+    return points, order, spans
+
+
+def _alike(x: Array, tree: Grown) -> bool:
+    """Whether points are those of a tree up to a factor and a shift, nearly, in a sample.
+
+    Any order gives right sums: this one only decides how compact the nodes are.
+    """
+    if x.shape != tree.points.shape[::-1]:
+        return False
+    step = -(-len(x) // _SAMPLE)
+    sample, there = x[tree.order[::step]].T, tree.points[:, ::step]
+    size, wide = (float(np.ptp(y, axis=1).max()) for y in (sample, there))
+    if not size * wide > 0:
+        return False
+    off = (sample - sample[:, :1]) / size - (there - there[:, :1]) / wide
+    return bool(np.abs(off).max() < _ALIKE)
 
 
 def _depth(n: int) -> int:

@@ -2,9 +2,10 @@
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
 """A balanced tree over points: each node halves the points along the longest side of its box.
 
-Node i has the children 2 i + 1 and 2 i + 2, and the points ``starts[i]`` to ``ends[i]`` of the
-permuted order; all leaves are on the last level. Ties and repeated points need no care: the halves
-are of equal number.
+Node i has the children 2 i + 1 and 2 i + 2, and the points ``spans[i, 0]`` to ``spans[i, 1]`` of
+the permuted order; all leaves are on the last level. Ties and repeated points need no care: the
+halves are of equal number. `facts` of a node are its centre (d numbers), the radius about it, the
+largest logit, and the lower and the upper corner of its box.
 """
 
 __all__ = ["halve", "measure"]
@@ -14,98 +15,103 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
+from vlasov.engines.compiling import INNER, VECTORS
+
 
 @njit(nogil=True, cache=True)
 @no_type_check
-def halve(points, order, starts, ends, nodes):
+def halve(points, order, spans, nodes):
     """Split a range of nodes of one level; `points` are (d, n) and move with `order`."""
     for node in range(nodes[0], nodes[1]):
-        low, high = starts[node], ends[node]
+        low, high = spans[node, 0], spans[node, 1]
         middle = (low + high + 1) // 2
-        _select(points, order, low, high - 1, middle, _longest_side(points, low, high))
-        starts[2 * node + 1], ends[2 * node + 1] = low, middle
-        starts[2 * node + 2], ends[2 * node + 2] = middle, high
+        best, side = -1.0, np.int64(0)  # a bare 0 would be compiled for itself
+        for c in range(points.shape[0]):
+            least, most = _ends(points[c, low:high])
+            if most - least > best:
+                best, side = most - least, c
+        _select(points, order, low, high - 1, middle, side)
+        spans[2 * node + 1, 0], spans[2 * node + 1, 1] = low, middle
+        spans[2 * node + 2, 0], spans[2 * node + 2, 1] = middle, high
 
 
-@njit(nogil=True)
+@njit(**VECTORS)
 @no_type_check
-def _ends(x, low, high):
-    """The smallest and the largest number of a range."""
-    least = most = x[low]
-    for i in range(low + 1, high):
+def _ends(x):
+    """The smallest and the largest number."""
+    least = most = x[0]
+    for i in range(x.shape[0]):
         least, most = min(least, x[i]), max(most, x[i])
     return least, most
 
 
-@njit(nogil=True)
-@no_type_check
-def _longest_side(points, low, high):
-    best, side = -1.0, 0
-    for c in range(points.shape[0]):
-        least, most = _ends(points[c], low, high)
-        if most - least > best:
-            best, side = most - least, c
-    return side
-
-
-@njit(nogil=True)
+@njit(**INNER)
 @no_type_check
 def _select(points, order, low, high, middle, side):
     """Bring the `middle` smallest coordinates of ``low .. high`` (both included) to the front."""
     key = points[side]
     while low < high:
         pivot = _median(key[low], key[(low + high) // 2], key[high])
-        i, j = low, high
-        while i <= j:
-            while key[i] < pivot:
-                i += 1
-            while key[j] > pivot:
-                j -= 1
-            if i <= j:
-                _swap(points, order, i, j)
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return
+        end = _front(points, order, (low, high), side, pivot, np.int64(0))
+        if middle < end:
+            high = end - 1
+        elif end > low:
+            low = end
+        else:  # nothing is smaller: take out what is equal
+            low = _front(points, order, (low, high), side, pivot, np.int64(1))
+            if middle <= low:
+                return
 
 
-@njit(nogil=True)
+@njit(**INNER)
+@no_type_check
+def _front(points, order, span, side, pivot, equal):
+    """Bring what is below the pivot (or equal to it) to the front; where that ends."""
+    end = span[0]
+    for i in range(span[0], span[1] + 1):
+        x = points[side, i]
+        # exchanged whatever x is: no branch that the processor could guess wrong
+        for c in range(points.shape[0]):
+            points[c, i], points[c, end] = points[c, end], points[c, i]
+        order[i], order[end] = order[end], order[i]
+        end += (x < pivot) | (equal & (x == pivot))
+    return end
+
+
+@njit(**INNER)
 @no_type_check
 def _median(a, b, c):
     return max(min(a, b), min(max(a, b), c))
 
 
-@njit(nogil=True)
-@no_type_check
-def _swap(points, order, i, j):
-    for c in range(points.shape[0]):
-        points[c, i], points[c, j] = points[c, j], points[c, i]
-    order[i], order[j] = order[j], order[i]
-
-
 @njit(nogil=True, cache=True)
 @no_type_check
-def measure(points, logits, spans, boxes, facts, nodes):
-    """Box, centre, radius and largest logit of a range of nodes.
-
-    `boxes` are (nodes, 2, d); `facts` hold the centre, the radius about it and the logit.
-    """
-    (starts, ends), d = spans, points.shape[0]
+def measure(points, logits, spans, facts, nodes):
+    """Fill the facts of a range of nodes."""
+    d = points.shape[0]
     for node in range(nodes[0], nodes[1]):
-        low, high = starts[node], ends[node]
+        low, high = spans[node, 0], spans[node, 1]
+        own = facts[node]
         for c in range(d):
-            boxes[node, 0, c], boxes[node, 1, c] = _ends(points[c], low, high)
-            facts[node, c] = (boxes[node, 0, c] + boxes[node, 1, c]) / 2
-        radius = 0.0
-        for i in range(low, high):
-            square = 0.0
-            for c in range(d):
-                square += (points[c, i] - facts[node, c]) ** 2
-            radius = max(radius, square)
+            least, most = _ends(points[c, low:high])
+            own[c], own[d + 2 + c], own[2 * d + 2 + c] = (least + most) / 2, least, most
         # a few roundings on the safe side
-        facts[node, d] = np.sqrt(radius) * (1 + 1e-14)
-        facts[node, d + 1] = _ends(logits, low, high)[1]
+        own[d] = np.sqrt(_farthest(points[:, low:high], own)) * (1 + 1e-14)
+        own[d + 1] = _ends(logits[low:high])[1]
+
+
+@njit(**VECTORS)
+@no_type_check
+def _farthest(points, centre):
+    """The largest squared distance of points from a centre."""
+    d, most = points.shape[0], 0.0
+    if d == 2:
+        for i in range(points.shape[1]):
+            most = max(most, (points[0, i] - centre[0]) ** 2 + (points[1, i] - centre[1]) ** 2)
+        return most
+    for i in range(points.shape[1]):
+        square = 0.0
+        for c in range(d):
+            square += (points[c, i] - centre[c]) ** 2
+        most = max(most, square)
+    return most

@@ -1,23 +1,49 @@
 # pyright: basic, reportCallIssue=false
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
-"""The loops of an expansion over lanes of tokens, `LANES` at a time, which become vectors.
+"""The loops over lanes of tokens, `LANES` at a time, which become vectors.
 
-`stems` are (levels, sides, chains), see `expansion`: powers of the last coordinate are taken four
-at a time. Exponents are in base 2.
+`stems` are rows (level, last factor, where its chain begins), see `expansion`: powers of the last
+coordinate are taken four at a time. Channels are values whose first row is ones. Exponents are in
+base 2.
 """
 
-__all__ = ["LANES", "evaluate", "gather", "lift", "powers_of", "tilted_top", "weights"]
+__all__ = ["LANES", "evaluate", "exponents", "gather", "powers_of", "raised"]
 
 from typing import no_type_check
 
 from numba import njit
 
-from vlasov.engines.power_of_two import FAST, exponential
+from vlasov.engines.compiling import VECTORS
+from vlasov.engines.power_of_two import exponential
 
-LANES = 128
+LANES = 256
 
 
-@njit(nogil=True, fastmath=FAST)
+@njit(**VECTORS)
+@no_type_check
+def exponents(a, points, low, logits, row):
+    """Fill a row with <a, point> + logit for the points from `low` on, and return the largest."""
+    top, lanes = -1e300, logits.shape[0]
+    for lane in range(lanes):
+        row[lane] = logits[lane]
+    for c in range(points.shape[0]):
+        slope, side = a[c], points[c, low : low + lanes]
+        for lane in range(lanes):
+            row[lane] += slope * side[lane]
+    for lane in range(lanes):
+        top = max(top, row[lane])
+    return top
+
+
+@njit(**VECTORS)
+@no_type_check
+def raised(row, shift, lanes):
+    """Turn exponents into powers of 2, relative to a shift."""
+    for lane in range(lanes):
+        row[lane] = exponential(row[lane] - shift)
+
+
+@njit(**VECTORS)
 @no_type_check
 def powers_of(side, powers, lanes):
     """Fill the rows with the powers of a coordinate."""
@@ -29,51 +55,7 @@ def powers_of(side, powers, lanes):
             row[lane] = above[lane] * side[lane]
 
 
-@njit(nogil=True, fastmath=FAST)
-@no_type_check
-def tilted_top(centre_q, centre_k, key_points, span):
-    """The largest exponent of keys about their centre, tilted by the centre of the queries."""
-    (k, logits), (low, high) = key_points, span
-    top = -1e300
-    for j in range(low, high):
-        total = logits[j]
-        for c in range(k.shape[0]):
-            total += centre_q[c] * (k[c, j] - centre_k[c])
-        top = max(top, total)
-    return top
-
-
-@njit(nogil=True, fastmath=FAST)
-@no_type_check
-def weights(centre_q, offset, logits, top, row):
-    """The weights of keys relative to that exponent."""
-    lanes = logits.shape[0]
-    for lane in range(lanes):
-        row[lane] = logits[lane] - top
-    for c in range(offset.shape[0]):
-        a, side = centre_q[c], offset[c]
-        for lane in range(lanes):
-            row[lane] += a * side[lane]
-    for lane in range(lanes):
-        row[lane] = exponential(row[lane])
-
-
-@njit(nogil=True, fastmath=FAST)
-@no_type_check
-def lift(centre_k, q, shifts, where, row):
-    """What turns an expansion into weights of each query: the rest of its exponent."""
-    low, lanes, top = where
-    for lane in range(lanes):
-        row[lane] = top - shifts[low + lane]
-    for c in range(q.shape[0]):
-        a, side = centre_k[c], q[c, low : low + lanes]
-        for lane in range(lanes):
-            row[lane] += a * side[lane]
-    for lane in range(lanes):
-        row[lane] = exponential(row[lane])
-
-
-@njit(nogil=True, fastmath=FAST)
+@njit(**VECTORS)
 @no_type_check
 def _step(ladder, level, side, lanes):
     above, row = ladder[level - 1], ladder[level]
@@ -81,81 +63,131 @@ def _step(ladder, level, side, lanes):
         row[lane] = above[lane] * side[lane]
 
 
-@njit(nogil=True, fastmath=FAST)
+@njit(**VECTORS)
 @no_type_check
-def _dots(row, powers, first, lanes):
-    p0, p1, p2, p3 = powers[first], powers[first + 1], powers[first + 2], powers[first + 3]
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+def _one(row, u, powers, out):
+    """Add the sums of a row times a channel times four powers."""
+    p0, p1, p2, p3 = powers[0], powers[1], powers[2], powers[3]
+    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+    for lane in range(u.shape[0]):
+        x = row[lane] * u[lane]
+        a0 += x * p0[lane]
+        a1 += x * p1[lane]
+        a2 += x * p2[lane]
+        a3 += x * p3[lane]
+    _added(out, a0, a1, a2, a3)
+
+
+@njit(**VECTORS)
+@no_type_check
+def _added(out, a0, a1, a2, a3):
+    out[0] += a0
+    out[1] += a1
+    out[2] += a2
+    out[3] += a3
+
+
+@njit(**VECTORS)
+@no_type_check
+def _three(row, channels, powers, outs):
+    """The same for three channels in one pass."""
+    (u, v, w), p0, p1, p2, p3 = channels, powers[0], powers[1], powers[2], powers[3]
+    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+    b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0
+    c0, c1, c2, c3 = 0.0, 0.0, 0.0, 0.0
+    for lane in range(u.shape[0]):
+        x, y, z = row[lane] * u[lane], row[lane] * v[lane], row[lane] * w[lane]
+        q0, q1, q2, q3 = p0[lane], p1[lane], p2[lane], p3[lane]
+        a0, a1, a2, a3 = a0 + x * q0, a1 + x * q1, a2 + x * q2, a3 + x * q3
+        b0, b1, b2, b3 = b0 + y * q0, b1 + y * q1, b2 + y * q2, b3 + y * q3
+        c0, c1, c2, c3 = c0 + z * q0, c1 + z * q1, c2 + z * q2, c3 + z * q3
+    _added(outs[0], a0, a1, a2, a3)
+    _added(outs[1], b0, b1, b2, b3)
+    _added(outs[2], c0, c1, c2, c3)
+
+
+@njit(**VECTORS)
+@no_type_check
+def gather(stems, offset, rows, channels, span, moments):
+    """Add the moments of a range of keys: sums of weighted channels by monomial."""
+    (powers, ladder), (first, end), count = rows, span, channels.shape[0]
+    lanes = end - first
+    for stem in range(stems.shape[0] - 1):
+        level, base = stems[stem, 0], stems[stem, 2] - stems[0, 2]
+        if level:
+            _step(ladder, level, offset[stems[stem, 1]], lanes)
+        row = ladder[level]
+        for low in range(0, stems[stem + 1, 2] - stems[stem, 2], 4):
+            some, at, c = powers[low : low + 4], base + low, 0
+            while count - c >= 3:
+                u, v = channels[c, first:end], channels[c + 1, first:end]
+                outs = (moments[c, at:], moments[c + 1, at:], moments[c + 2, at:])
+                _three(row, (u, v, channels[c + 2, first:end]), some, outs)
+                c += 3
+            while c < count:
+                _one(row, channels[c, first:end], some, moments[c, at:])
+                c += 1
+
+
+@njit(**VECTORS)
+@no_type_check
+def _four(x, s, c):
+    """Four steps of Horner's rule, from s on."""
+    return (((s * x + c[3]) * x + c[2]) * x + c[1]) * x + c[0]
+
+
+@njit(**VECTORS)
+@no_type_check
+def _picked(chain, first):
+    return chain[first], chain[first + 1], chain[first + 2], chain[first + 3]
+
+
+@njit(**VECTORS)
+@no_type_check
+def _short(y, chain, row, out):
+    """Add a row times a polynomial of four or eight coefficients."""
+    lanes, c = y.shape[0], _picked(chain, 0)
+    if chain.shape[0] == 4:
+        for lane in range(lanes):
+            out[lane] += row[lane] * _four(y[lane], 0.0, c)
+        return
+    b = _picked(chain, 4)
     for lane in range(lanes):
-        x = row[lane]
-        s0 += x * p0[lane]
-        s1 += x * p1[lane]
-        s2 += x * p2[lane]
-        s3 += x * p3[lane]
-    return s0, s1, s2, s3
+        out[lane] += row[lane] * _four(y[lane], _four(y[lane], 0.0, b), c)
 
 
-@njit(nogil=True, fastmath=FAST)
+@njit(**VECTORS)
 @no_type_check
-def _chain(row, powers, lanes, moments):
-    """Add the moments of one stem: sums of a row times every power of the last coordinate."""
-    for first in range(0, moments.shape[0], 4):
-        s0, s1, s2, s3 = _dots(row, powers, first, lanes)
-        moments[first] += s0
-        moments[first + 1] += s1
-        moments[first + 2] += s2
-        moments[first + 3] += s3
+def _long(y, chain, row, scratch, out):
+    """Add a row times a polynomial of more coefficients."""
+    lanes, end = y.shape[0], chain.shape[0] - 8
+    b, c = _picked(chain, end + 4), _picked(chain, end)
+    for lane in range(lanes):
+        scratch[lane] = _four(y[lane], _four(y[lane], 0.0, b), c)
+    for low in range(end - 4, 0, -4):
+        c = _picked(chain, low)
+        for lane in range(lanes):
+            scratch[lane] = _four(y[lane], scratch[lane], c)
+    c = _picked(chain, 0)
+    for lane in range(lanes):
+        out[lane] += row[lane] * _four(y[lane], scratch[lane], c)
 
 
-@njit(nogil=True, fastmath=FAST)
+@njit(**VECTORS)
 @no_type_check
-def gather(stems, offset, rows, scratch, values, moments):
-    """Add the moments of some keys: sums of weights, and of weighted values, by monomial."""
-    (levels, sides, chains, lanes), (powers, ladder) = stems, rows
-    for stem in range(levels.shape[0]):
-        level = levels[stem]
+def evaluate(stems, offset, rows, moments, span, totals):
+    """Add the polynomials with these moments at a range of queries, for each channel."""
+    (ladder, scratch), (first, end) = rows, span
+    lanes = end - first
+    last = offset[offset.shape[0] - 1, :lanes]
+    for stem in range(stems.shape[0] - 1):
+        level = stems[stem, 0]
         if level:
-            _step(ladder, level, offset[sides[stem]], lanes)
-        row = ladder[level]
-        low, high = chains[stem] - chains[0], chains[stem + 1] - chains[0]
-        _chain(row, powers, lanes, moments[0, low:high])
-        for c in range(values.shape[0]):
-            value = values[c]
-            for lane in range(lanes):
-                scratch[lane] = row[lane] * value[lane]
-            _chain(scratch, powers, lanes, moments[c + 1, low:high])
-
-
-@njit(nogil=True, fastmath=FAST)
-@no_type_check
-def _horner(y, chain, scratch):
-    """The polynomial of the last coordinate, four coefficients at a time from the highest."""
-    first = chain.shape[0] - 4
-    c0, c1, c2, c3 = chain[first], chain[first + 1], chain[first + 2], chain[first + 3]
-    for lane in range(scratch.shape[0]):
-        x = y[lane]
-        scratch[lane] = ((c3 * x + c2) * x + c1) * x + c0
-    for low in range(first - 4, -1, -4):
-        c0, c1, c2, c3 = chain[low], chain[low + 1], chain[low + 2], chain[low + 3]
-        for lane in range(scratch.shape[0]):
-            x = y[lane]
-            scratch[lane] = (((scratch[lane] * x + c3) * x + c2) * x + c1) * x + c0
-
-
-@njit(nogil=True, fastmath=FAST)
-@no_type_check
-def evaluate(stems, offset, ladder, scratch, moments, reach):
-    """Add the polynomials with these moments at some queries, one row for each channel."""
-    levels, sides, chains = stems
-    lanes, last = scratch.shape[0], offset[offset.shape[0] - 1]
-    for stem in range(levels.shape[0]):
-        level = levels[stem]
-        if level:
-            _step(ladder, level, offset[sides[stem]], lanes)
-        row = ladder[level]
-        low, high = chains[stem] - chains[0], chains[stem + 1] - chains[0]
+            _step(ladder, level, offset[stems[stem, 1]], lanes)
+        low, high = stems[stem, 2] - stems[0, 2], stems[stem + 1, 2] - stems[0, 2]
         for c in range(moments.shape[0]):
-            _horner(last, moments[c, low:high], scratch)
-            out = reach[c]
-            for lane in range(lanes):
-                out[lane] += row[lane] * scratch[lane]
+            out = totals[c, first:end]
+            if high - low > 8:
+                _long(last, moments[c, low:high], ladder[level], scratch, out)
+            else:
+                _short(last, moments[c, low:high], ladder[level], out)

@@ -1,4 +1,4 @@
-r"""One certified sum over a cloud: two trees, a shift per query, the walk, and the bound.
+r"""One certified sum over a cloud: two trees, a shift per query, a plan, its work, and the bound.
 
 Every kept weight is off by a factor within :math:`1 \pm \varepsilon`, and a mass of at most
 :math:`\tau Z` is dropped, so
@@ -13,31 +13,39 @@ may drop, both a quarter of the tolerance.
 Source: spec, engines page, "Error statement".
 """
 
-__all__ = ["CertifiedSum", "certified_sum", "smallest_tolerance"]
+__all__ = [
+    "CertifiedSum",
+    "Trees",
+    "certified_sum",
+    "check",
+    "trees_over",
+]
 
 import math
 import time
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vlasov.engines.engine_report import EngineReport
-from vlasov.engines.expansion import ROUNDING, Expansion, expansion
-from vlasov.engines.threads import in_threads
-from vlasov.engines.tree_build import Grown, grown
+from vlasov.engines.expansion import ROUNDING
+from vlasov.engines.tree_build import Grown, grown, with_logits
+from vlasov.engines.tree_terms import Terms, direct_totals, totals
+from vlasov.errors import NotConverged
 
 Array = npt.NDArray[np.floating[Any]]
-Integers = npt.NDArray[np.int64]
+_CHECKED = 64
+"""Queries of every sum that are compared with the direct sum."""
 
-_TASK_LEVEL = 6
-_WIDE = 100.0
-"""Where exponents of the queries of a leaf can differ more, each query looks for its own key."""
-# Nanoseconds of a monomial and channel at a query and at a key, of a pair, of an expansion, of a
-# row of pairs, and of a token in an expansion; measured with two coordinates and values.
-_COSTS = (0.08, 0.14, 0.7, 1000.0, 25.0, 8.0)
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """The trees over queries and keys, which serve for any values and key logits."""
+
+    queries: Grown
+    keys: Grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,146 +57,80 @@ class CertifiedSum:
     bounds: Array
     log_bound: float
     report: EngineReport
+    middle: Array
+    terms: Terms
 
 
-class _Terms(NamedTuple):
-    """What the walk is about: trees, values, shifts, polynomials, and the rule of choice."""
-
-    queries: Grown
-    keys: Grown
-    values: Array
-    shifts: Array
-    best: Integers
-    basis: Expansion
-    rule: tuple[float, ...]
-
-    @property
-    def trees(self) -> tuple[Any, Any]:
-        """The nodes of both trees."""
-        return self.queries.nodes, self.keys.nodes
-
-    @property
-    def scene(self) -> tuple[Any, ...]:
-        """As the compiled walk takes it."""
-        queries, keys, basis = self.queries, self.keys, self.basis
-        operands = (queries.points, keys.points, keys.logits, self.values, self.shifts)
-        terms = np.diff(basis.chains[basis.starts]) * (1.0 + len(self.values))
-        chains = (basis.levels, basis.sides, basis.chains, basis.coefficients)
-        polynomials = (basis.radii, basis.starts, *chains, terms)
-        return operands, self.trees, polynomials, self.best, self.rule
+def trees_over(q: Array, k: Array) -> Trees:
+    """The trees over queries (n, d) and keys (m, d); similar clouds share an order."""
+    keys = grown(k, np.zeros(len(k)))
+    return Trees(grown(q * math.log2(math.e), np.zeros(len(q)), like=keys), keys)
 
 
-def smallest_tolerance(exponent: float) -> float:
-    """What rounding leaves, relative to the spread of the values, at a largest exponent."""
-    return 4 * ROUNDING * (16 + exponent)
-
-
-def certified_sum(q: Array, k: Array, v: Array, logits: Array, tolerance: float) -> CertifiedSum:
-    """The sum for queries (n, d), keys (m, d), values (m, c) and finite key logits (m,)."""
+def certified_sum(trees: Trees, v: Array, logits: Array, tolerance: float) -> CertifiedSum:
+    """The sum for values (m, c) and finite key logits (m,); for log-sums alone c may be 0."""
     clock = time.perf_counter()
+    keys = with_logits(trees.keys, logits * math.log2(math.e))
+    channels = np.ones((1 + v.shape[1], len(v)))
     middle = v.mean(axis=0)
-    queries = grown(q * math.log2(math.e), np.zeros(len(q)))
-    keys = grown(k, logits * math.log2(math.e))
-    shifts, best = _shifts(queries, keys)
-    level, accuracy = min(queries.depth, _TASK_LEVEL), tolerance / 4
-    terms = _Terms(
-        queries,
-        keys,
-        np.ascontiguousarray((v - middle)[keys.order].T),
-        shifts,
-        best,
-        expansion(q.shape[1], accuracy),
-        (2**level - 1, math.log2(accuracy / len(k)), *_COSTS),
-    )
-    totals, counts = _totals(terms, 2**level)
-    averages = totals[:, 1:] / totals[:, :1]
-    relative = _relative_bound(terms, counts, accuracy)
-    bounds = relative * _distances(terms.values, averages) + ROUNDING * np.abs(v).max()
-    pairs = float(len(q)) * len(k)
-    shares = (counts[:, :3].sum(axis=0) / pairs).tolist()
-    seconds = time.perf_counter() - clock
-    report = EngineReport("tree", float(bounds.max()), shares[0], shares[1], shares[2], seconds)
-    back = np.empty_like(queries.order)
-    back[queries.order] = np.arange(len(q))
-    logs = (np.log2(totals[:, 0]) + terms.shifts) * math.log(2)
+    channels[1:] = np.take(v - middle, keys.order, axis=0).T
+    terms = Terms.of(trees.queries, keys, channels, tolerance)
+    sums, counts = totals(terms)
+    averages = sums[1:] / sums[0]
+    relative = _relative_bound(terms, counts, tolerance / 4)
+    bounds = relative * _distances(channels[1:], averages) + ROUNDING * np.abs(v).max(initial=0.0)
     log_bound = -math.log1p(-min(relative, 0.5))
-    return CertifiedSum((averages + middle)[back], logs[back], bounds[back], log_bound, report)
+    pruned, expanded, direct = (counts[:3] / (len(trees.queries.order) * len(logits))).tolist()
+    seconds = time.perf_counter() - clock
+    shares = {"pruned": pruned, "expanded": expanded, "direct": direct}
+    report = EngineReport(
+        "tree", float(bounds.max()), **shares, seconds=seconds, log_bound=log_bound
+    )
+    back = np.empty_like(trees.queries.order)
+    back[trees.queries.order] = np.arange(len(back))
+    logs = (np.log2(sums[0]) + terms.shifts) * math.log(2)
+    averages = (averages + middle[:, None]).T[back]
+    return CertifiedSum(averages, logs[back], bounds[back], log_bound, report, middle, terms)
 
 
-def _shifts(queries: Grown, keys: Grown) -> tuple[Array, Integers]:
-    """The exponent that each query is shifted by, and the best key of each query node."""
-    from vlasov.engines import tree_search
-
-    best, points = np.zeros(len(queries.nodes[0]), dtype=np.int64), (keys.points, keys.logits)
-    search = partial(tree_search.best_keys, queries.nodes, keys.nodes, points, best)
-    for level in range(queries.depth + 1):
-        first = 2**level - 1
-        in_threads(lambda r, f=first: search((f + r[0], f + r[1])), 2**level)
-    shifts, leaf = np.empty(len(queries.order)), queries.nodes[4]
-    trees = (queries.nodes, keys.nodes)
-    rows = partial(tree_search.row_shifts, (queries.points, *points), trees, best, _WIDE, shifts)
-    in_threads(lambda r: rows((leaf + r[0], leaf + r[1])), 2**queries.depth)
-    return shifts, best
-
-
-def _totals(terms: _Terms, tasks: int) -> tuple[Array, Array]:
-    """Sums of weights and weighted values, in the order of the query tree, and the counts."""
-    from vlasov.engines import tree_walk
-
-    scene, counts = terms.scene, np.zeros((tasks, 4))
-    expanded, left = tree_walk.plan(scene, counts[0])
-    left = left[np.argsort(left[:, 0], kind="stable")]
-    longest = int(np.diff(terms.basis.chains[terms.basis.starts]).max())
-    totals = np.zeros((len(terms.queries.order), 1 + len(terms.values)))
-    moments = np.empty((len(expanded), totals.shape[1], longest))
-    begins = np.searchsorted(left[:, 0], np.arange(tasks + 1))
-    planned = (expanded, moments, np.empty(len(expanded)), left, begins)
-    go = partial(tree_walk.walk, scene, planned, (totals, counts))
-    if len(expanded):
-        in_threads(lambda r: go((*r, 1)), len(expanded))
-    _sum_directly(terms, in_threads(lambda r: go((*r, 0)), tasks), totals)
-    return totals, counts
-
-
-def _sum_directly(terms: _Terms, lists: list[Integers], totals: Array) -> None:
-    """Add the pairs that were left over; the lists belong to disjoint queries."""
-    from vlasov.engines import tree_walk
-
-    lists = [pairs for pairs in lists if len(pairs)]
-    if not lists:
-        return
-    queries, keys = terms.queries, terms.keys
-    width = len(queries.points)
-    values = [*terms.values, *[np.zeros(len(keys.logits))] * (-len(terms.values) % width)]
-    for first in range(0, len(values), width):
-        columns = tuple(values[first : first + width])
-        operands = (tuple(queries.points), tuple(keys.points), keys.logits, columns)
-        part = np.zeros((len(totals), 1 + width))
-        add = partial(tree_walk.sum_pairs, operands, terms.trees, terms.shifts)
-        in_threads(lambda r, a=add, p=part: [a(x, p) for x in lists[r[0] : r[1]]], len(lists))
-        kept = min(width, len(terms.values) - first)
-        totals[:, 1 + first : 1 + first + kept] += part[:, 1 : 1 + kept]
-        if not first:
-            totals[:, 0] += part[:, 0]
-
-
-def _relative_bound(terms: _Terms, counts: Array, accuracy: float) -> float:
+def _relative_bound(terms: Terms, counts: Array, accuracy: float) -> float:
     """The error of an average relative to the largest distance of a value from it."""
     queries, keys = terms.queries, terms.keys
-    spread = float(counts[:, 3].max())
     exponent = _longest(queries.points) * _longest(keys.points) + float(np.abs(keys.logits).max())
-    rounding = ROUNDING * (math.exp(2 * spread) + exponent + 16)
-    used = accuracy if counts[:, 1].any() else 0.0
-    pruned = accuracy if counts[:, 0].any() else 0.0
+    rounding = ROUNDING * (math.exp(2 * counts[3]) + exponent + 16)
+    used = accuracy if counts[1] else 0.0
+    pruned = accuracy if counts[0] else 0.0
     return (1 + pruned) * used / (1 - used) + pruned + 2 * rounding
 
 
 def _longest(points: Array) -> float:
-    return math.sqrt(float(np.square(points).sum(axis=0).max()))
+    return math.sqrt(float(np.square(points).sum(axis=0).max(initial=0.0)))
 
 
 def _distances(values: Array, averages: Array) -> Array:
     """A bound, for each average, of its distance from any value."""
+    if not len(values):
+        return np.zeros(averages.shape[1])
     middle = (values.min(axis=1) + values.max(axis=1)) / 2
     radius = _longest(values - middle[:, None])
-    return np.sqrt(np.square(averages - middle).sum(axis=1)) + radius
+    return np.sqrt(np.square(averages - middle[:, None]).sum(axis=0)) + radius
+
+
+def check(found: CertifiedSum) -> None:
+    """Compare some queries with the direct sum.
+
+    Raises:
+        NotConverged: if a bound does not hold, which is an error of the engine.
+    """
+    order, middle = found.terms.queries.order, found.middle
+    rows = np.linspace(0, len(order) - 1, min(len(order), _CHECKED)).astype(np.int64)
+    logs = found.logs[order[rows]] / math.log(2)
+    sums = direct_totals(found.terms, rows, logs)
+    off = np.sqrt(np.square(found.averages[order[rows]] - middle - (sums[1:] / sums[0]).T).sum(1))
+    log_off = np.abs(np.log(sums[0]))
+    if not ((off <= found.bounds[order[rows]]).all() and (log_off <= found.log_bound).all()):
+        raise NotConverged(
+            f"Engine 'tree' promised errors below {found.report.bound:.1e} (of logarithms "
+            f"{found.log_bound:.1e}) but a direct sum differs by {off.max():.1e} "
+            f"({log_off.max():.1e}). Please report this; use engine 'direct'."
+        )

@@ -1,6 +1,6 @@
 """What an experiment finds: numbers, tables, arrays and sentences, in a run folder and back."""
 
-__all__ = ["Report", "Table", "read_report", "write_report"]
+__all__ = ["Cell", "Report", "Table", "read_report", "write_report"]
 
 import csv
 import io

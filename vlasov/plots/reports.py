@@ -9,13 +9,20 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from vlasov.experiments.report import Report
-from vlasov.plots import converge_report, energy_report, phase_report, reduce_report
+from vlasov.plots import (
+    bench_report,
+    converge_report,
+    energy_report,
+    phase_report,
+    reduce_report,
+)
 from vlasov.plots.save import save_figure
 
 Pictures = Callable[[Report, Mapping[str, Any]], Mapping[str, Figure]]
 """From a report and its settings to figures by file name without suffix."""
 
 PICTURES: Mapping[str, Pictures] = {
+    "bench": bench_report.pictures,
     "converge": converge_report.pictures,
     "energy": energy_report.pictures,
     "phase": phase_report.pictures,

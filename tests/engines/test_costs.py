@@ -1,0 +1,101 @@
+"""The rule of `auto`: a table of costs, where it comes from, and how much a cloud spreads."""
+
+import dataclasses
+import functools
+import itertools
+import json
+
+import pytest
+import torch
+
+from vlasov.engines import Auto, Direct, Fused, Tree, costs
+from vlasov.engines.calibration import ball
+from vlasov.engines.costs import FORMAT, Work, calibrated_file
+from vlasov.engines.pairs import Pairs
+from vlasov.engines.spread import radius_of
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    costs.forget()
+    yield calibrated_file()
+    costs.forget()
+
+
+def _pairs(x):
+    return Pairs(x, x, x, torch.zeros(x.shape[:-1], dtype=x.dtype))
+
+
+def _work(n, d=2, **changes):
+    return Work(queries=n, keys=n, width=d, values=d, **changes)
+
+
+def _write(path, **changes):
+    content = {"format": FORMAT, "costs": dataclasses.asdict(costs.costs()) | changes}
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(content))
+    costs.forget()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
+def test_costs_grow_with_the_tokens_and_are_finite(d, cache):
+    table = costs.costs()
+    for n, radius in itertools.product([100, 700, 5_000, 10**5, 10**6], [0.1, 1.0, 20.0, 1e3]):
+        for predicted in (
+            functools.partial(table.quadratic, "fused"),
+            functools.partial(table.quadratic, "direct"),
+            table.near_linear,
+        ):
+            one, four = (predicted(_work(m, d, radius=radius)) for m in (n, 4 * n))
+            assert 0 < one <= 1.2 * four < float("inf")
+
+
+def test_between_the_measured_numbers_the_table_is_met(cache):
+    table = costs.costs()
+    for row, radius in enumerate(table.radii):
+        for n, seconds in zip(table.sizes, table.trees["2"][row], strict=False):
+            assert table.near_linear(_work(n, radius=radius)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("radius", [1.0, 10.0, 60.0])
+def test_the_spread_of_a_ball_is_its_radius(d, radius):
+    assert radius / 3 < radius_of(_pairs(ball(5_000, d, radius))) <= radius * (1 + 1e-9)
+
+
+def test_clumps_and_points_spread_less_than_a_ball_of_their_radius():
+    x = ball(5_000, 2, 200.0)
+    clumps = x[:, :5].repeat(1, 1_000, 1)
+    assert radius_of(_pairs(clumps)) < 40 < radius_of(_pairs(x))
+    assert radius_of(_pairs(torch.zeros(1, 10, 2, dtype=torch.float64))) == 0.0
+
+
+def test_the_spread_of_a_batch_is_that_of_its_widest_member():
+    x = torch.cat([ball(300, 2, 1.0), ball(300, 2, 50.0)])
+    assert radius_of(_pairs(x)) == radius_of(_pairs(x[1:]))
+
+
+@pytest.mark.parametrize(("n", "kind"), [(64, Fused), (800, Direct), (20_000, Tree)])
+def test_auto_takes_what_the_number_of_tokens_asks_for(n, kind, cache):
+    assert type(Auto().choice(_pairs(ball(n, 2, 4.0)))) is kind
+
+
+def test_auto_follows_the_table_of_this_machine(cache):
+    table = costs.costs()
+    _write(cache, calls=table.calls | {"direct": 1e3}, trees={"2": [[1e3] * 6] * 5})
+    assert type(Auto().choice(_pairs(ball(3_000, 2, 4.0)))) is Fused
+
+
+def test_auto_never_takes_trees_that_cannot_hold_the_tolerance(cache):
+    assert type(Auto(1e-15).choice(_pairs(ball(20_000, 2, 4.0)))) is Direct
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": 0}', '{"format": 1, "costs": {"a": 1}}'])
+def test_a_damaged_table_is_passed_over_with_a_warning(text, cache):
+    packaged = costs.costs()
+    cache.parent.mkdir(parents=True)
+    cache.write_text(text)
+    costs.forget()
+    with pytest.warns(UserWarning, match=r"cannot be read .*bench --calibrate"):
+        assert costs.costs() == packaged

@@ -1,0 +1,174 @@
+r"""What a sum costs by each engine, from a table measured once: the rule behind `auto`.
+
+.. math:: t_{\mathrm{fused}},\; t_{\mathrm{direct}} = t_0 + n_q n_k\, c(\mathrm{width}), \qquad
+          t_{\mathrm{tree}} = T_d(n, R)
+
+with T interpolated, in logarithms, between numbers of tokens and radii R of a ball of tokens;
+beyond the last number it grows by the last slope. The table that comes with the package was
+measured on one machine; `vlasov bench --calibrate` writes one for this machine to the user's cache
+folder, which is then read instead. Seconds are those of one thread whatever their number, so that
+the choice does not depend on it.
+
+Source: spec, engines page, "Rule behind engine='auto'".
+"""
+
+__all__ = ["Costs", "Work", "calibrated_file", "costs", "few_pairs", "forget"]
+
+import functools
+import json
+import math
+import warnings
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import platformdirs
+
+Rates = dict[str, list[float]]
+Grid = list[list[float]]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Work:
+    """A sum: numbers of queries and keys, widths of keys and values, and its radius.
+
+    `radius` is the R of a ball in which the trees find as much to do, see `spread.radius_of`.
+    """
+
+    queries: int
+    keys: int
+    width: int
+    values: int
+    radius: float = 0.0
+    single: bool = False
+    triangular: bool = False
+
+    @property
+    def pairs(self) -> float:
+        """The number of pairs that are seen."""
+        return self.queries * self.keys / (2.0 if self.triangular else 1.0)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds on one thread.
+
+    Args:
+        calls: seconds of a call of ``"fused"``, ``"direct"`` and ``"monomials"`` on a few tokens.
+        centre: nanoseconds of a token, and of a monomial of it, in a sum about one centre.
+        pairs: nanoseconds of a pair at each of `widths`, by ``"fused float64"`` and so on.
+        widths: of keys, increasing.
+        sizes, radii: where the trees were measured, increasing.
+        trees: seconds by ``str(d)``: one list for each radius, as long as it was measured.
+    """
+
+    calls: dict[str, float]
+    centre: list[float]
+    pairs: Rates
+    widths: list[int]
+    sizes: list[int]
+    radii: list[float]
+    trees: dict[str, Grid]
+
+    def quadratic(self, engine: str, work: Work) -> float:
+        """Seconds of an engine that meets every pair."""
+        rate = self.rate(engine, max(work.width, work.values), work.single)
+        return self.calls[engine] + rate * work.pairs
+
+    def rate(self, engine: str, width: int, single: bool) -> float:
+        """Seconds of a pair."""
+        column = next((i for i, w in enumerate(self.widths) if w >= width), len(self.widths) - 1)
+        return 1e-9 * self.pairs[f"{engine} {'float32' if single else 'float64'}"][column]
+
+    def about_one_centre(self, work: Work, monomials: int) -> float:
+        """Seconds of so many monomials."""
+        token, one = self.centre
+        columns = (1 + work.values) / (1 + work.width)
+        tokens = work.queries + work.keys
+        return self.calls["monomials"] + 1e-9 * tokens * (token + one * monomials * columns)
+
+    def near_linear(self, work: Work) -> float:
+        """Seconds of the trees; infinite for widths that were not measured."""
+        measured = sorted(int(d) for d in self.trees)
+        d = next((d for d in measured if d >= work.width), None)
+        if d is None:
+            return math.inf
+        channels = (1 + work.values) / (1 + d)
+        n = (work.queries + work.keys) / 2
+        halves = max(1.0, math.log2(n / 1024)) / 2 if work.triangular else 1.0
+        return self._tree(str(d), n, work.radius) * channels * halves
+
+    def _tree(self, d: str, n: float, radius: float) -> float:
+        grid = self.trees[d]
+        low, high, share = _between(self.radii, radius)
+        below, above = (_grown(self.sizes, grid[row], n) for row in (low, high))
+        return math.exp(share * math.log(above) + (1 - share) * math.log(below))
+
+
+def _between(knots: list[float], x: float) -> tuple[int, int, float]:
+    """The neighbours of x among increasing knots, and where between them in logarithms."""
+    if x <= knots[0]:
+        return 0, 0, 0.0
+    if x >= knots[-1]:
+        return len(knots) - 1, len(knots) - 1, 0.0
+    high = next(i for i, knot in enumerate(knots) if knot >= x)
+    share = math.log(x / knots[high - 1]) / math.log(knots[high] / knots[high - 1])
+    return high - 1, high, share
+
+
+def _grown(sizes: list[int], seconds: list[float], n: float) -> float:
+    """Seconds at n tokens; beyond the last size by the last slope, which is 1 to 2."""
+    last = len(seconds) - 1
+    if n <= sizes[last]:
+        low, high, share = _between([float(s) for s in sizes[: last + 1]], n)
+        return seconds[low] * (seconds[high] / seconds[low]) ** share
+    slope = math.log(seconds[last] / seconds[last - 1]) / math.log(sizes[last] / sizes[last - 1])
+    return seconds[last] * (n / sizes[last]) ** min(max(slope, 1.0), 2.0)
+
+
+def calibrated_file() -> Path:
+    """Where the table of this machine is written and read."""
+    return Path(platformdirs.user_cache_dir("vlasov", appauthor=False)) / "costs.json"
+
+
+@functools.cache
+def costs() -> Costs:
+    """The table of this machine, or the one that comes with the package.
+
+    A file that cannot be read is passed over with a warning.
+    """
+    path = calibrated_file()
+    if path.exists():
+        try:
+            return _read(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            warnings.warn(
+                f"The cost table '{path}' cannot be read ({type(error).__name__}: {error}); the "
+                "one of the package is used. Run `vlasov bench --calibrate` again.",
+                stacklevel=2,
+            )
+    packaged = resources.files("vlasov.engines") / "costs.json"
+    return _read(packaged.read_text(encoding="utf-8"))
+
+
+@functools.lru_cache(maxsize=64)
+def few_pairs(width: int, single: bool) -> float:
+    """The number of pairs below which nothing beats `fused`."""
+    table = costs()
+    gain = table.rate("fused", width, single) - table.rate("direct", width, single)
+    return (table.calls["direct"] - table.calls["fused"]) / gain if gain > 0 else math.inf
+
+
+def forget() -> None:
+    """Read the table again at the next sum."""
+    costs.cache_clear()
+    few_pairs.cache_clear()
+
+
+def _read(text: str) -> Costs:
+    content = json.loads(text)
+    if content["format"] != FORMAT:
+        raise ValueError(f"its format is {content['format']} and {FORMAT} was wanted")
+    return Costs(**content["costs"])

@@ -1,0 +1,157 @@
+"""The sums that a plan over two trees gives: shifts, plan, and work in parallel."""
+
+__all__ = ["Terms", "direct_totals", "totals"]
+
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vlasov.engines.expansion import Expansion, expansion
+from vlasov.engines.threads import in_threads
+from vlasov.engines.tree_build import Grown
+
+Array = npt.NDArray[np.floating[Any]]
+Integers = npt.NDArray[np.int64]
+
+_TASK_LEVEL = 6
+_WIDE = 100.0
+"""Where exponents of the queries of a leaf can differ more, each query looks for its own key."""
+# Nanoseconds of a term and channel at a query and at a key, of a pair, of an expansion, of a row
+# of pairs, and of a token in an expansion; measured with two coordinates and values.
+_COSTS = (0.08, 0.14, 0.7, 1000.0, 25.0, 8.0)
+
+
+class Terms(NamedTuple):
+    """What is summed: trees, channels, polynomials, and for every query node its best key.
+
+    `channels` are values in the order of the key tree, whose first row is ones.
+    """
+
+    queries: Grown
+    keys: Grown
+    channels: Array
+    basis: Expansion
+    dropped: float
+    shifts: Array
+    aims: Array
+
+    @classmethod
+    def of(cls, queries: Grown, keys: Grown, channels: Array, tolerance: float) -> "Terms":
+        """With a quarter of the tolerance for the polynomials, and one for pruning."""
+        accuracy = tolerance / 4
+        dropped = math.log2(accuracy / channels.shape[1])
+        shifts, aims = _shifts(queries, keys, dropped)
+        basis = expansion(len(keys.points), accuracy)
+        return cls(queries, keys, channels, basis, dropped, shifts, aims)
+
+    @property
+    def operands(self) -> tuple[Array, ...]:
+        """The tokens, as `tree_expand` takes them."""
+        queries, keys = self.queries, self.keys
+        return queries.points, keys.points, keys.logits, self.channels, -self.shifts
+
+    @property
+    def trees(self) -> tuple[Any, ...]:
+        """The nodes, as `tree_expand` takes them."""
+        return self.queries.spans, self.queries.facts, self.keys.spans, self.keys.facts
+
+    @property
+    def polynomials(self) -> tuple[Any, ...]:
+        """As `tree_expand` takes them."""
+        return self.basis.starts, self.basis.stems, self.basis.coefficients
+
+    @property
+    def question(self) -> tuple[Any, ...]:
+        """The scene and the rule, as `tree_choice` takes them."""
+        spans, facts, others, other_facts = self.trees
+        table = self.basis.table * [[1.0], [float(len(self.channels))]]
+        leaves = float(self.queries.first_leaf), float(self.keys.first_leaf)
+        scene = (spans, facts, self.aims, others, other_facts, table)
+        return scene, (*leaves, self.dropped, *_COSTS)
+
+
+def totals(terms: Terms) -> tuple[Array, Array]:
+    """Sums of the weighted channels, in the order of the query tree, and the counts of the plan.
+
+    These are pruned, expanded and direct pairs, and the largest exponent of an expansion.
+    """
+    from vlasov.engines import tree_choice, tree_walk  # compile
+
+    level = min(terms.queries.depth, _TASK_LEVEL)
+    first, tasks = 2**level - 1, 2**level
+    plan = partial(tree_choice.plan, *terms.question)
+    counts = np.zeros((tasks + 1, 4))
+    shared, direct, left = plan(np.zeros((1, 2), dtype=np.int64), first, counts[tasks])
+    left = _by_task(left, first, level)
+    begins = np.searchsorted(left[:, 2], np.arange(tasks + 1))
+    sums = np.zeros((len(terms.channels), len(terms.shifts)))
+    moments = np.empty((len(shared), len(sums), int(terms.basis.table[1].max())))
+    above = (shared, moments, np.empty(len(shared)))
+    work = partial(tree_walk.work, (terms.operands, terms.trees, terms.polynomials))
+    nothing = np.empty((0, 3), dtype=np.int64)
+    if len(shared):
+        in_threads(lambda r: work(above, (nothing, nothing), sums, (*r, 1)), len(shared))
+
+    def task(r: tuple[int, int]) -> None:
+        starts = left[begins[r[0]] : begins[r[1]], :2]
+        own = plan(np.ascontiguousarray(starts), 2**62, counts[r[0]])
+        work(above, own[:2], sums, (first + r[0], first + r[1], 0))
+
+    in_threads(task, tasks)
+    if len(direct):
+        work((nothing, moments[:0], np.empty(0)), (nothing, direct), sums, (0, 0, 0))
+    return sums, np.append(counts[:, :3].sum(axis=0), counts[:, 3].max())
+
+
+def _by_task(pairs: Integers, first: int, level: int) -> Integers:
+    """Pairs sorted by the task of their query node, whose number is the last column."""
+    pairs = pairs.copy()
+    pairs[:, 2] = pairs[:, 0] - first
+    return pairs[np.argsort(pairs[:, 2], kind="stable")]
+
+
+def _shifts(queries: Grown, keys: Grown, dropped: float) -> tuple[Array, Array]:
+    """The exponent that each query is shifted by, and the best key of each query node."""
+    from vlasov.engines import tree_search  # compiles
+
+    d, count = len(keys.points), len(queries.spans)
+    wide = _WIDE if _varies(queries, keys, -dropped) else -1.0
+    found = np.zeros(count, dtype=np.int64), np.empty((count, d + 1)), np.empty(len(queries.order))
+    search = partial(
+        tree_search.search,
+        (queries.points, queries.spans, queries.facts, queries.first_leaf),
+        (keys.points, keys.spans, keys.facts, keys.first_leaf, keys.logits),
+        found,
+        wide,
+    )
+    for level in range(queries.depth + 1):
+        first = 2**level - 1
+        in_threads(lambda r, f=first: search((f + r[0], f + r[1])), 2**level)
+    return found[2], found[1]
+
+
+def _varies(queries: Grown, keys: Grown, limit: float) -> bool:
+    """Whether exponents can differ by more than a limit, below which no pair can be pruned."""
+    d = len(keys.points)
+    far = [np.abs(tree.facts[0, d + 2 :].reshape(2, d)).max(axis=0) for tree in (queries, keys)]
+    return 2 * float((far[0] * far[1]).sum()) + float(np.ptp(keys.logits)) > limit
+
+
+def direct_totals(terms: Terms, rows: Integers, shifts: Array) -> Array:
+    """The sums of some queries, by their number in the query tree, without approximation."""
+    from vlasov.engines import tree_walk  # compiles
+
+    d, few = len(terms.keys.points), 8
+    spans = np.array([(low, min(low + few, len(rows))) for low in range(0, len(rows), few)])
+    operands = (terms.queries.points[:, rows].copy(), *terms.operands[1:4], -shifts)
+    trees = (spans, np.zeros((1, 3 * d + 2)), terms.keys.spans, terms.keys.facts)
+    sums, nothing = np.zeros((len(terms.channels), len(rows))), np.empty((0, 3), dtype=np.int64)
+    above = (nothing, np.empty((0, len(sums), 1)), np.empty(0))
+    items = np.zeros((len(spans), 3), dtype=np.int64)
+    items[:, 0] = np.arange(len(spans))
+    work = partial(tree_walk.work, (operands, trees, terms.polynomials), above)
+    in_threads(lambda r: work((nothing, items[r[0] : r[1]]), sums, (0, 0, 0)), len(spans))
+    return sums
