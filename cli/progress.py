@@ -3,18 +3,22 @@
 __all__ = ["follow"]
 
 import contextlib
+import datetime
 import time as clock
 from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.text import Text
 
 _EVERY = 0.1  # seconds between two looks at the bar
 _LINES = 10
@@ -22,18 +26,55 @@ _LINES = 10
 
 @contextlib.contextmanager
 def follow(
-    label: str, until: float, *, quiet: bool = False
+    label: str, until: float, *, begin: float = 0.0, quiet: bool = False
 ) -> Generator[Callable[[float], None], None, None]:
-    """A function to call with the time reached, on the way to `until`; it writes to stderr."""
-    console = Console(stderr=True)
+    """A function to call with what is reached, on the way from `begin` to `until`.
+
+    It writes to stderr.
+    """
+    console, pace = Console(stderr=True), _Pace(begin, until)
     if quiet:
         yield lambda reached: None
     elif console.is_terminal:
         with _bar(console) as bar:
-            task = bar.add_task(label, total=until)
-            yield _seldom(lambda reached: bar.update(task, completed=reached))
+            task = bar.add_task(label, total=until, ends=None)
+            bar.update(task, completed=begin)
+            yield _seldom(
+                lambda reached: bar.update(task, completed=reached, ends=pace.ends(reached))
+            )
     else:
-        yield _lines(console, label, until)
+        yield _lines(console, label, pace)
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How long the whole way takes, judged by the part that is done."""
+
+    begin: float
+    until: float
+    start: float = field(default_factory=lambda: clock.monotonic())
+
+    @property
+    def spent(self) -> float:
+        """Seconds from the start."""
+        return clock.monotonic() - self.start
+
+    def ends(self, reached: float) -> float | None:
+        """Seconds from the start to the end; None before anything is done."""
+        done = reached - self.begin
+        return self.spent * (self.until - self.begin) / done if done > 0 else None
+
+
+class _TimeLeft(ProgressColumn):
+    """Counts down also while a single step takes long."""
+
+    def render(self, task: Task) -> Text:
+        """Hours, minutes and seconds."""
+        ends = task.fields["ends"]
+        if ends is None:
+            return Text("-:--:--", style="progress.remaining")
+        left = max(0, round(ends - (task.elapsed or 0.0)))
+        return Text(str(datetime.timedelta(seconds=left)), style="progress.remaining")
 
 
 def _bar(console: Console) -> Progress:
@@ -43,7 +84,7 @@ def _bar(console: Console) -> Progress:
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
-        TimeRemainingColumn(),
+        _TimeLeft(),
         console=console,
         transient=True,
     )
@@ -62,18 +103,17 @@ def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
     return tick
 
 
-def _lines(console: Console, label: str, until: float) -> Callable[[float], None]:
+def _lines(console: Console, label: str, pace: _Pace) -> Callable[[float], None]:
     """One line for each tenth of the way: log files stay short."""
-    start, done = clock.monotonic(), 0
+    done = 0
 
     def tick(reached: float) -> None:
         nonlocal done
-        tenths = int(_LINES * reached / until) if until > 0 else _LINES
+        tenths = int(_LINES * reached / pace.until) if pace.until > 0 else _LINES
         if tenths <= done:
             return
-        done = tenths
-        spent = clock.monotonic() - start
-        left = spent * (until / reached - 1) if reached > 0 else 0.0
+        done, spent = tenths, pace.spent
+        left = max(0.0, (pace.ends(reached) or spent) - spent)
         console.out(f"{label}: {10 * done} %, {spent:.1f} s spent, {left:.1f} s left")
 
     return tick

@@ -82,17 +82,19 @@ class Request:
 
     def carry_out(self, caught: Interruption) -> tuple[RunFolder, Run]:
         """The run, in its folder."""
+        begin = 0.0
         if self.resume:
             folder = RunFolder.open(self.out or "")
             folder.require_experiment("simulate")
             config = resumed_settings(cloud_run.recorded(folder), self.settings)
             simulation = cloud_run.prepare(config)
-            go = cloud_run.resume
+            begin, go = _reached(folder), cloud_run.resume
         else:
             simulation = cloud_run.prepare(from_mapping(CloudConfig, self.settings))
             folder = self._new_folder()
             go = cloud_run.run
-        with follow("Simulating", simulation.config.time or 0.0, quiet=self.quiet) as tick:
+        until = simulation.config.time or 0.0
+        with follow("Simulating", until, begin=begin, quiet=self.quiet) as tick:
             watch = Watch(progress=tick, interrupted=lambda: caught.requested)
             return folder, go(simulation, folder, watch=watch)
 
@@ -100,3 +102,9 @@ class Request:
         if self.out is None:
             return RunFolder.create_new("simulate")
         return RunFolder.create(self.out, overwrite=self.overwrite)
+
+
+def _reached(folder: RunFolder) -> float:
+    """The time of the last frame before the checkpoint of a run."""
+    checkpoint = folder.checkpoint()
+    return 0.0 if checkpoint is None else float(checkpoint.state["memory"]["saved_at"])

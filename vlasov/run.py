@@ -28,7 +28,10 @@ class Monitor(Protocol):
         ...
 
     def step(self, time: float) -> bool:
-        """Called after each accepted step; False interrupts the run."""
+        """Called after each accepted step, and again while the next one takes long.
+
+        False interrupts the run.
+        """
         ...
 
 

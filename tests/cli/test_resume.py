@@ -119,5 +119,5 @@ def test_g14_a_signal_saves_the_run_and_ends_it(
     checkpoint = folder.checkpoint()
     assert checkpoint is not None
     assert checkpoint.state["t"] == pytest.approx(folder.result()["stopped_at"])
-    assert checkpoint.state["t"] > 0
+    assert checkpoint.state["t"] >= 0  # the first step itself is given up where it takes a second
     assert not (tmp_path / "run" / "summary.png").exists()

@@ -66,6 +66,18 @@ def test_a_kill_leaves_the_frames_up_to_the_last_checkpoint(
     assert "Go on with --resume" in run.message
 
 
+def test_a_large_checkpoint_is_written_less_often(
+    tmp_path: Path, cloud: Cloud, ticks: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = cloud.points.nelement() * cloud.points.element_size()
+    monkeypatch.setattr(module, "_RATE", size / 10.0)  # bytes a second: ten seconds for each
+    monitor = started(tmp_path, cloud)
+    for k, now in enumerate((0.0, 9.0, 11.0)):
+        ticks.now = now
+        tell(monitor, cloud, range(k, k + 1))
+        assert (tmp_path / "checkpoint.pt").exists() == (now > 10.0)
+
+
 def test_a_resumed_monitor_drops_frames_beyond_the_checkpoint(
     tmp_path: Path, cloud: Cloud, ticks: Clock
 ) -> None:

@@ -28,6 +28,16 @@ def test_frames_come_back_bit_for_bit(store: TrajectoryStore) -> None:
     assert torch.equal(store.read()["points"], torch.stack(first + second))
 
 
+def test_frames_are_read_some_at_a_time(
+    store: TrajectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = frames(7, 40_000, 2)  # one chunk each
+    store.append({"points": points})
+    monkeypatch.setattr("vlasov.experiments.trajectory_layout._BYTES_AT_ONCE", 1_500_000)
+    for count in (None, 6, 1):
+        assert torch.equal(store.read(count)["points"], torch.stack(points[:count]))
+
+
 def test_only_committed_frames_are_read(store: TrajectoryStore) -> None:
     points = frames(7, 5, 2)
     store.append({"points": points})

@@ -9,7 +9,8 @@ from torch.testing import assert_close
 
 from vlasov.cloud import Cloud
 from vlasov.errors import InvalidValue
-from vlasov.observables import Chaining, ClusterMass2, Clusters, cluster_labels
+from vlasov.observables import Chaining, ClusterMass2, Clusters, cluster_labels, components
+from vlasov.observables.clusters import longest_cluster
 from vlasov.observables.components import component_labels
 
 
@@ -40,6 +41,29 @@ def test_tokens_exactly_a_radius_apart_are_linked(n):
     chain = np.arange(float(n))[:, None]
     assert component_labels(chain, 1.0).max() == 0
     assert component_labels(chain, np.nextafter(1.0, 0)).max() == n - 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_tree_finds_what_blocks_of_pairs_find(seed):
+    """Clumps of any size and some dust: leaves hold parts of several components."""
+    random = np.random.default_rng(seed)
+    width, count = int(random.integers(1, 6)), int(random.integers(2, 40))
+    centres = random.normal(size=(count, width))
+    sizes = 10.0 ** random.uniform(-6, 0, size=count)
+    which = random.integers(count, size=3000)
+    x = centres[which] + sizes[which, None] * random.normal(size=(3000, width)) * 0.2
+    x[:400] = x[400:800]
+    for radius in 10.0 ** random.uniform(-5, 0, size=4):
+        by_blocks = components._in_order_of_appearance(components._by_blocks(x, radius))
+        np.testing.assert_array_equal(component_labels(x, radius), by_blocks)
+
+
+def test_components_do_not_depend_on_the_number_of_threads(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(5000, 2))
+    alone = component_labels(x, 0.03)
+    monkeypatch.setattr("torch.get_num_threads", lambda: 3)
+    np.testing.assert_array_equal(component_labels(x, 0.03), alone)
+    assert alone.max() > 100
 
 
 def test_blocks_of_rows_find_the_same_components(monkeypatch):
@@ -90,6 +114,15 @@ def test_chaining_is_the_length_of_the_longest_cluster_in_radii():
     chain = torch.cat([0.05 * torch.arange(41.0), torch.tensor([9.0])])[:, None]
     assert_close(Chaining(radius=0.1)(Cloud(chain)).item(), 20.0)
     assert Clusters(radius=0.1)(Cloud(chain)).item() == 2
+
+
+def test_the_longest_cluster_is_the_largest_diameter_of_all(generator):
+    x = torch.randn(200, 3, generator=generator, dtype=torch.float64)
+    labels = torch.randint(40, (200,), generator=generator)
+    diameters = [
+        torch.cdist(x[labels == label], x[labels == label]).amax() for label in labels.unique()
+    ]
+    assert_close(longest_cluster(x, labels), torch.stack(diameters).amax())
 
 
 @pytest.mark.parametrize("radius", [0.0, -1.0, float("nan")])

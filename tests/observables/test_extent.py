@@ -12,23 +12,28 @@ from vlasov.observables.farthest import farthest_pair
 
 
 def all_pairs(x: torch.Tensor) -> float:
-    return max(float((x[i : i + 500, None] - x).norm(dim=-1).max()) for i in range(0, len(x), 500))
+    return max(float((x[i : i + 200, None] - x).norm(dim=-1).max()) for i in range(0, len(x), 200))
 
 
 CLOUDS = {
-    "gaussian": lambda g: torch.randn(6000, 2, generator=g, dtype=torch.float64),
+    "gaussian": lambda g: torch.randn(4500, 2, generator=g, dtype=torch.float64),
     "three clumps": lambda g: (
-        1e-3 * torch.randn(6000, 2, generator=g, dtype=torch.float64)
-        + torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.5, 0.866]]).double().repeat(2000, 1)
+        1e-3 * torch.randn(4500, 2, generator=g, dtype=torch.float64)
+        + torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.5, 0.866]]).double().repeat(1500, 1)
     ),
     "coinciding": lambda g: torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]).double()[
-        torch.randint(3, (6000,), generator=g)
+        torch.randint(3, (4500,), generator=g)
     ],
-    "circle": lambda g: Cloud.sphere(6000, 2, seed=1).points,
-    "sphere": lambda g: Cloud.sphere(6000, 3, seed=1).points,
-    "high sphere": lambda g: Cloud.sphere(5000, 12, seed=1).points,
+    "circle": lambda g: Cloud.sphere(4500, 2, seed=1).points,
+    "sphere": lambda g: Cloud.sphere(4500, 3, seed=1).points,
+    "wide sphere": lambda g: Cloud.sphere(4500, 8, seed=1).points,
+    "ellipsoid": lambda g: (
+        Cloud.sphere(4500, 3, seed=1).points * torch.tensor([1.0, 1.0, 0.9]).double()
+    ),
+    "far circle": lambda g: 1e3 + Cloud.sphere(4500, 2, seed=1).points,
+    "high sphere": lambda g: Cloud.sphere(4500, 12, seed=1).points,
     "line in space": lambda g: (
-        torch.randn(6000, 1, generator=g, dtype=torch.float64)
+        torch.randn(4500, 1, generator=g, dtype=torch.float64)
         * torch.tensor([1.0, 2.0, -1.0]).double()
     ),
     "far away": lambda g: 1e6 + torch.rand(3000, 3, generator=g, dtype=torch.float64),

@@ -96,6 +96,34 @@ def test_many_tokens_are_a_density(shrinking, figure):
     assert _texts(ax) == ["log density of 20001 tokens"]
 
 
+def test_cells_hold_the_weight_of_the_tokens_in_them(make_run, figure):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(1, MANY + 1, 2, generator=generator, dtype=torch.float64)
+    weights = torch.rand(MANY + 1, generator=generator, dtype=torch.float64).softmax(-1)
+    ax: Any = cloud(make_run(x, log_weights=weights.log()), figure.add_subplot())
+    (mesh,) = ax.collections
+    columns, rows = mesh.get_coordinates()[0, :, 0], mesh.get_coordinates()[:, 0, 1]
+    slow, _, _ = np.histogram2d(*x[0].numpy().T, bins=[columns, rows], weights=weights.numpy())
+    np.testing.assert_allclose(mesh.get_array().filled(0.0), slow.T, atol=1e-12)
+
+
+def test_many_tokens_on_the_circle_are_bars_around_it(make_run, figure):
+    """Two bars: three quarters of the tokens at angle 1 degree, one quarter at 91 degrees."""
+    angle = torch.deg2rad(torch.where(torch.arange(4 * MANY) % 4 > 0, 1.0, 91.0).double())
+    x = torch.stack([angle.cos(), angle.sin()], -1)
+    run = make_run(x[None], facts={"geometry": "sphere"})
+    ax: Any = cloud(run, figure.add_subplot())
+    (bars,) = ax.collections
+    tall, short = (path.vertices[:4] for path in bars.get_paths())
+    heights = [np.linalg.norm(corners, axis=1).max() - 1 for corners in (tall, short)]
+    assert heights[1] / heights[0] == pytest.approx(1 / 3)
+    middle = [np.degrees(np.arctan2(*corners.mean(0)[::-1])) for corners in (tall, short)]
+    np.testing.assert_allclose(middle, [1.0, 91.0])
+    np.testing.assert_allclose(bars.get_facecolor()[:, :3], project(run).colours[[1, 0]])
+    assert np.linalg.norm(tall, axis=1).max() < ax.get_xlim()[1]
+    assert _texts(ax) == [f"density of {4 * MANY} tokens"]
+
+
 def test_many_tokens_in_space_are_thinned_and_the_picture_says_so(shrinking, figure):
     run = shrinking(n=MANY + 1, d=3, frames=2)
     ax: Any = cloud(run, axes_for(run, figure))

@@ -61,6 +61,12 @@ def test_counts_are_a_staircase_with_whole_ticks(observed, figure):
     assert (ax.get_yticks() % 1 == 0).all()
 
 
+def test_a_count_that_never_changes_has_one_tick(observed, figure):
+    ax: Any = observables(observed(torch.ones(F)), figure.add_subplot(), "some_number")
+    low, high = ax.get_ylim()
+    assert [tick for tick in ax.get_yticks() if low <= tick <= high] == [1.0]
+
+
 def test_components_have_a_line_each(observed, figure):
     value = torch.rand(F, 2, 2, generator=torch.Generator().manual_seed(0))
     ax: Any = observables(observed(value), figure.add_subplot(), "some_number")

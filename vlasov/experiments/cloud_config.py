@@ -43,7 +43,9 @@ class CloudConfig(EquationConfig):
         "Where tokens live: euclid, sphere:radius=1. Default: sphere; euclid for --tokens; with "
         "--pretrained the sphere of their root-mean-square norm, onto which they are projected.",
     )
-    engine: str = option("auto", "How sums are evaluated: auto, direct, fused, tiled, dense.")
+    engine: str = option(
+        "auto", "How sums are evaluated: auto, tree, direct, fused, tiled, dense."
+    )
     frame: str = option("fixed", "Frame of the result: fixed, or dedrifted for exp(-tV) x.")
 
     time: float | None = option(
@@ -69,7 +71,9 @@ class CloudConfig(EquationConfig):
     )
 
     save_every: int | None = option(
-        None, "Record a frame every so many steps. Default: about 100 frames."
+        None,
+        "Record a frame every so many steps. Default: about 100 frames, fewer for large clouds: "
+        "no more than take 1 GB together.",
     )
     save_at: tuple[float, ...] = option((), "Record frames at these times, as 0,0.5,1.")
     frames: int | None = option(None, "Record this many frames, evenly spaced in time.")

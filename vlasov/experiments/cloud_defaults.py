@@ -3,13 +3,17 @@
 __all__ = ["with_equation", "with_start"]
 
 import dataclasses
+import math
 
 from vlasov.cloud import Cloud
+from vlasov.experiments.cloud_checks import DTYPES
 from vlasov.experiments.cloud_config import CloudConfig
 from vlasov.pretrained import BertCheckpoint
 
 _NEAR = 0.3  # of the typical norm: tokens this close count as one cluster
 _WIDE = 16  # of wider tokens a covariance at every frame would fill the disk
+_FRAMES = 100
+_FRAME_BYTES = 10**9  # of all frames together, where the user does not say how many
 
 
 def with_start(config: CloudConfig) -> CloudConfig:
@@ -45,8 +49,23 @@ def with_equation(
         {"beta": 9.0 if on_sphere else 1.0, "observe": _observables(config, cloud.d, norm)},
     )
     decided = _filled(decided, {"integrator": _integrator(decided)})
+    decided = _thinned(decided, cloud)
     project = config.project or (checkpoint is not None and config.geometry is None)
     return dataclasses.replace(decided, n=cloud.n, d=cloud.d, project=project)
+
+
+def _thinned(config: CloudConfig, cloud: Cloud) -> CloudConfig:
+    """Fewer frames than usual for a cloud of which a hundred would take more than a gigabyte."""
+    asked = config.save_every is not None or config.frames is not None or config.save_at
+    size = cloud.points.nelement() * max(DTYPES[str(config.dtype)].itemsize, 4)
+    intervals = max(1, _FRAME_BYTES // size - 1)
+    if asked or config.keep == "last" or intervals >= _FRAMES:
+        return config
+    if isinstance(config.step, str):
+        return dataclasses.replace(config, frames=intervals + 1)
+    steps = math.ceil(float(config.time or 0.0) / float(config.step or 1.0) - 1e-9)
+    usual = math.ceil(steps / _FRAMES)
+    return dataclasses.replace(config, save_every=max(1, usual, math.ceil(steps / intervals)))
 
 
 def _integrator(config: CloudConfig) -> str:

@@ -157,7 +157,7 @@ def _simulate(
             wall_time=config.wall_time,
             save_at=_save_times(config),
             save_every=config.save_every,
-            keep=config.keep,
+            keep="last",  # the folder has the frames; a second copy of them would fill the memory
             observe=config.observe,
             stop=config.stop,
             merge=config.merge,
@@ -171,9 +171,12 @@ def _simulate(
     provenance = folder.provenance()
     seconds = provenance["wall_seconds"] + time.monotonic() - clock
     folder.write_provenance(provenance | {"wall_seconds": seconds})
-    notes = cloud_notes(simulation.pde, simulation.cloud, result, until=float(config.time or 0.0))
-    folder.write_result(result_of(result) | {"frames": monitor.frames, "notes": notes})
-    return load_simulation(folder.path)
+    found = result_of(result) | {"frames": monitor.frames}
+    folder.write_result(found)
+    whole = load_simulation(folder.path)
+    notes = cloud_notes(simulation.pde, simulation.cloud, whole, until=float(config.time or 0.0))
+    folder.write_result(found | {"notes": notes})
+    return whole
 
 
 def _save_times(config: CloudConfig) -> tuple[float, ...] | None:

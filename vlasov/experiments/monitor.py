@@ -17,6 +17,7 @@ from vlasov.experiments.folder_store import RunFolder
 
 _BUFFER_BYTES = 2**22
 _SECONDS = 2.0  # between two checkpoints, and the longest that frames stay in memory
+_RATE = 2e6  # bytes of checkpoints a second, on average: large ones are written more rarely
 _RESERVED = frozenset({"time", "points", "point_time", "error", "log_weights", "positions"})
 
 
@@ -90,9 +91,9 @@ class FolderMonitor:
             self._flush()
 
     def checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Take a state; it is written at most every other second, and at the end."""
+        """Take a state; it is written every few seconds (large ones less often) and at the end."""
         self._pending = Checkpoint(self.frames, state, self._last)
-        if clock.monotonic() - self._saved > _SECONDS:
+        if clock.monotonic() - self._saved > max(_SECONDS, _size(state) / _RATE):
             self._save()
 
     def step(self, time: float) -> bool:
@@ -153,3 +154,12 @@ class FolderMonitor:
         self._folder.write_checkpoint(self._pending)
         self._pending = None
         self._saved = clock.monotonic()
+
+
+def _size(value: object) -> int:
+    """The bytes of the tensors in nested containers."""
+    if isinstance(value, Tensor):
+        return value.nelement() * value.element_size()
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list | tuple) else 0

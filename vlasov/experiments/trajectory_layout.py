@@ -1,6 +1,6 @@
-"""How frames lie on disk: names of axes and sizes of chunks."""
+"""How frames lie on disk: names of axes, sizes of chunks, and reading some at a time."""
 
-__all__ = ["Node", "chunks", "dims", "grows", "tiles"]
+__all__ = ["Node", "chunks", "dims", "first_frames", "grows", "tiles"]
 
 import re
 from typing import Any
@@ -12,6 +12,7 @@ Node = Any
 
 _CHUNK_BYTES = 2**20  # the last chunk is written again while it grows
 _LARGEST_CHUNK_BYTES = 2**26
+_BYTES_AT_ONCE = 2**26
 
 
 def dims(name: str, ndim: int, batch: int) -> tuple[str, ...]:
@@ -41,3 +42,14 @@ def tiles(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
         widest = int(np.argmax(tile))
         tile[widest] = -(-tile[widest] // 2)
     return tuple(tile)
+
+
+def first_frames(array: Node, frames: int | None) -> np.ndarray:
+    """The first frames of an array that grows (None: all), with little memory beside them."""
+    count = array.shape[0] if frames is None else min(frames, array.shape[0])
+    data = np.empty((count, *array.shape[1:]), dtype=array.dtype)
+    some = max(array.chunks[0], _BYTES_AT_ONCE // max(1, data[:1].nbytes))
+    for start in range(0, count, some):
+        end = min(start + some, count)
+        data[start:end] = array[start:end]
+    return data

@@ -18,10 +18,16 @@ import torch
 from torch import Tensor
 
 from vlasov.errors import InvalidValue, RunFolderError, ShapeMismatch
-from vlasov.experiments.trajectory_layout import Node, chunks, dims, grows, tiles
+from vlasov.experiments.trajectory_layout import (
+    Node,
+    chunks,
+    dims,
+    first_frames,
+    grows,
+    tiles,
+)
 
 _SETTINGS = {"array.write_empty_chunks": True}  # so that a missing chunk is a missing file
-
 Mode = Literal["r", "r+", "a"]
 
 T = TypeVar("T")
@@ -95,8 +101,7 @@ class TrajectoryStore:
                 f"'{self.path / _name(array)}' lacks {missing} of {array.nchunks} chunk files. "
                 "Restore them, or run again with --overwrite."
             )
-        data = np.asarray(array[:frames] if grows(array) else array[...])
-        return torch.from_numpy(data)
+        return torch.from_numpy(first_frames(array, frames) if grows(array) else array[...])
 
     def _guarded(self, action: Callable[[Node], T], *, mode: Mode) -> T:
         import zarr  # heavy: only where frames are written or read

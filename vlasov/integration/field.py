@@ -58,12 +58,13 @@ class WatchedField:
     """A field as the loop calls it: counted, checked for shape, and held left of the next jump.
 
     `ceiling` is the largest time at which it is evaluated, so that a stage at the end of a segment
-    uses the left limit there.
+    uses the left limit there. Whoever is to be asked between evaluations may end them by raising.
     """
 
     def __init__(self, field: Field, progress: Progress) -> None:
         self._field = field
         self._progress = progress
+        self._ask: Callable[[], None] | None = None
         self.ceiling = math.inf
         split = isinstance(field, SplitField) and len(field.parts) > 1
         parts = field.parts if isinstance(field, SplitField) and split else ()
@@ -76,8 +77,17 @@ class WatchedField:
             for part in self.parts:
                 part.ceiling = ceiling
 
+    def ask_between(self, ask: Callable[[], None] | None) -> None:
+        """Call `ask` before each evaluation here and of every part; None ends that."""
+        self._ask = ask
+        if len(self.parts) > 1:
+            for part in self.parts:
+                part.ask_between(ask)
+
     def __call__(self, t: Time, x: Tensor) -> Tensor:
         """The velocity at time `t`, or at the ceiling if that is earlier."""
+        if self._ask is not None:
+            self._ask()
         self._progress.evaluations += 1
         if self.ceiling != math.inf:
             t = torch.clamp(t, max=self.ceiling) if isinstance(t, Tensor) else min(t, self.ceiling)

@@ -10,6 +10,7 @@ from torch import Tensor
 from vlasov.integration.field import Time, WatchedField
 from vlasov.integration.march import Course, Move, all_at, latest, time_of
 from vlasov.integration.marches import march
+from vlasov.integration.patience import PatientMarch
 from vlasov.integration.problem import Problem
 from vlasov.integration.progress import Progress
 from vlasov.integration.report import report
@@ -62,10 +63,9 @@ class _Run:
         progress = Progress() if resume is None else Progress(**resume.memory)
         if generator is not None and progress.generator is not None:
             generator.set_state(progress.generator)
-        field = WatchedField(problem.field, progress)
-        pieces = segments(problem, plan)
+        field, pieces = WatchedField(problem.field, progress), segments(problem, plan)
         self._course = Course(problem, plan, field, progress, pieces, generator)
-        self._march = march(self._course)
+        self._march = PatientMarch(march(self._course), self._course, observer)
         self._sentinel = Sentinel(self._course)
         self._observer = observer
         self._cadence = natural_cadence(pieces, plan)
@@ -101,8 +101,8 @@ class _Run:
         move = self._march.advance(self._t, self._x, self._active)
         for member, name in move.failed.items():
             status = verdict(self._course, member, name, t=self._t, x=self._x)
-            failure = Sighting(status, member, 0.0, failure=True)
-            self._record(failure, time_of(self._t, member))
+            self._record(Sighting(status, member, 0.0, failure=True), time_of(self._t, member))
+        self._halt = "interrupted" if move.given_up else None
         if move.moved:
             self._take(move)
         if move.failed:

@@ -41,7 +41,7 @@ class Move:
     """What one pass found: times and states at both ends, and the path between them.
 
     `moved` is False where no system advanced; `failed` names, by flat index, the systems that
-    cannot go on.
+    cannot go on; `given_up` says that the observer ended the pass.
     """
 
     begin_t: Time
@@ -52,6 +52,7 @@ class Move:
     batch_shape: tuple[int, ...]
     moved: bool = True
     failed: Mapping[int, str] = field(default_factory=dict[int, str])
+    given_up: bool = False
 
     def time_at(self, fraction: Tensor) -> Time:
         """Time at a fraction of the step, one per system (a number for a single system)."""

@@ -67,7 +67,10 @@ class Observer(Protocol):
         ...
 
     def step(self, state: State) -> bool:
-        """Any state after an accepted step; False interrupts the run."""
+        """Any state after an accepted step, again while the next one takes long.
+
+        False interrupts the run in that state.
+        """
         ...
 
 

@@ -118,7 +118,24 @@ class Chaining(_WithRadius):
 
 
 def longest_cluster(x: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> Float[Tensor, ""]:
-    """The largest diameter of a cluster."""
-    groups = x[labels.argsort()].split(torch.bincount(labels).tolist())
-    ends = [farthest_pair(group) for group in groups if len(group) > 1]
-    return torch.stack([x.new_zeros(())] + [(a - b).norm() for a, b in ends]).amax()
+    """The largest diameter of a cluster; clusters in small boxes are left out."""
+    sizes = torch.bincount(labels)
+    starts, order = sizes.cumsum(0) - sizes, labels.argsort()
+    diagonals = _diagonals(x.detach(), labels, len(sizes))
+    longest = x.new_zeros(())
+    for cluster in diagonals.argsort(descending=True).tolist():
+        # rounded boxes: a cluster that is longer by rounding alone may be left out
+        if diagonals[cluster] <= longest:
+            break
+        start = int(starts[cluster])
+        first, second = farthest_pair(x[order[start : start + int(sizes[cluster])]])
+        longest = torch.maximum(longest, (first - second).norm())
+    return longest
+
+
+def _diagonals(x: Tensor, labels: Tensor, count: int) -> Float[Tensor, " clusters"]:
+    """The diagonal of the bounding box of each cluster."""
+    rows = labels[:, None].expand_as(x)
+    low = x.new_full((count, x.shape[-1]), torch.inf).scatter_reduce(0, rows, x, "amin")
+    high = x.new_full((count, x.shape[-1]), -torch.inf).scatter_reduce(0, rows, x, "amax")
+    return torch.linalg.vector_norm(high - low, dim=-1)

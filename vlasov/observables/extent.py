@@ -30,8 +30,8 @@ class MaxNorm(Observable):
 class Diameter(Observable):
     """The largest distance of two tokens, exact, in the ambient norm (the chord on a sphere).
 
-    Near linear time for d <= 3, on spheres for d <= 8, and where few tokens are extreme; else of
-    order n^2 d, like one velocity evaluation. Memory of order n.
+    Near linear time for d <= 3, on spheres of few dimensions, and where few tokens are extreme;
+    else up to order n^2 d, like one velocity evaluation. Memory of order n.
     """
 
     name: ClassVar[str] = "diameter"

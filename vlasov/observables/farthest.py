@@ -1,9 +1,8 @@
 """The two points of a set that lie farthest apart: exact, in memory of order n.
 
 A point at distance r from the centre can end a longest segment only if r plus the largest such
-distance reaches a length already found. What is left after that is reduced to hull vertices (d <=
-3) or, on a sphere, searched for nearest antipodes by a tree; only then are pairs compared, at most
-n^2 of them.
+distance reaches a length already found. Many that are left after that are searched by a tree of
+boxes for d <= 8, and pair by pair beyond, at most n^2 of them.
 """
 
 __all__ = ["farthest_pair"]
@@ -12,9 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vlasov.observables.convex import hull_indices
+from vlasov.observables.boxes import boxes_over
 
 _FEW = 4096  # points whose pairs are compared at once: a fraction of a second
+_WIDTH_FOR_TREES = 8
 _BLOCK = 2**20
 
 
@@ -22,11 +22,13 @@ def farthest_pair(x: Float[Tensor, "n d"]) -> tuple[Tensor, Tensor]:
     """Two points of `x` at the largest distance; gradients flow into both."""
     with torch.no_grad():
         kept = _candidates(x)
-        if len(kept) > _FEW:
+        if len(kept) <= _FEW:
+            i, j = _search(x[kept])
+        elif x.shape[-1] <= _WIDTH_FOR_TREES:
+            i, j = _by_tree(x[kept])
+        else:
             kept = kept[_distinct(x[kept])]
-        if len(kept) > _FEW:
-            kept = kept[_reduced(x[kept])]
-        i, j = _search(x[kept])
+            i, j = _search(x[kept])
     return x[kept[i]], x[kept[j]]
 
 
@@ -34,10 +36,17 @@ def _lengths(x: Tensor) -> Tensor:
     return torch.linalg.vector_norm(x, dim=-1)
 
 
+def _centre(x: Tensor) -> Tensor:
+    return (x.amax(0) + x.amin(0)) / 2
+
+
+def _spread(r: Tensor) -> float:
+    return float(r.max() - r.min())
+
+
 def _candidates(x: Tensor) -> Tensor:
     """Indices of the points that can end a longest segment."""
-    centre = (x.amax(0) + x.amin(0)) / 2
-    r = _lengths(x - centre)
+    r = _lengths(x - _centre(x))
     found = _long_segment(x, int(r.argmax()))
     slack = 1 - 64 * torch.finfo(x.dtype).eps  # the bound itself is rounded
     return (r + r.max() >= found * slack).nonzero().squeeze(-1)
@@ -53,6 +62,19 @@ def _long_segment(x: Tensor, end: int) -> Tensor:
     return longest
 
 
+def _by_tree(x: Tensor) -> tuple[int, int]:
+    """Indices of the farthest two by a walk over pairs of boxes."""
+    from vlasov.observables import farthest_tree  # compiles, and loads numba
+
+    x = x.double()
+    around = x - _centre(x)
+    # where all norms are equal the search is sharp about the origin, else about the middle
+    round_about_origin = _spread(_lengths(x)) < _spread(_lengths(around))
+    tree = boxes_over((x if round_about_origin else around).cpu().numpy())
+    _, i, j = farthest_tree.farthest_two(tree.points, tree.nodes)
+    return int(tree.order[i]), int(tree.order[j])
+
+
 def _distinct(x: Tensor) -> Tensor:
     """One index for each of the distinct points."""
     _, inverse = torch.unique(x, dim=0, return_inverse=True)
@@ -60,28 +82,9 @@ def _distinct(x: Tensor) -> Tensor:
     return first.scatter_reduce(0, inverse, torch.arange(len(x), device=x.device), "amin")
 
 
-def _reduced(x: Tensor) -> Tensor:
-    """Indices that still hold a farthest pair, fewer where the dimension or a sphere allows."""
-    r = _lengths(x)
-    # |x - y|^2 = 2|x|^2 + 2|y|^2 - |x + y|^2: at equal norms the farthest is nearest to -x
-    if x.shape[-1] <= 8 and bool((r - r[0]).abs().max() <= 8 * torch.finfo(x.dtype).eps * r[0]):
-        return _nearest_antipodes(x)
-    return hull_indices(x) if x.shape[-1] in (2, 3) else torch.arange(len(x), device=x.device)
-
-
-def _nearest_antipodes(x: Tensor) -> Tensor:
-    from scipy.spatial import KDTree  # heavy: only for large clouds
-
-    table = x.double().cpu().numpy()
-    gaps, partners = (torch.as_tensor(found) for found in KDTree(-table).query(table))
-    end = int(gaps.argmin())
-    return torch.tensor([end, int(partners[end])], device=x.device)
-
-
 def _search(x: Tensor) -> tuple[int, int]:
     """Indices of the farthest two among all pairs, far points first."""
-    centre = (x.amax(0) + x.amin(0)) / 2
-    r, order = _lengths(x - centre).sort(descending=True)
+    r, order = _lengths(x - _centre(x)).sort(descending=True)
     y, best, pair = x[order], x.new_full((), -1.0), (0, 0)
     rows = max(1, _BLOCK // len(y))
     for start in range(0, len(y), rows):

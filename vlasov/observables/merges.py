@@ -111,7 +111,7 @@ class _Tracker:
         self.merges: list[Merge] = []
         self.splits: list[Split] = []
         self.leaves: tuple[int, ...] = ()
-        self.nodes: list[int] = []
+        self.nodes = torch.empty(0, dtype=torch.int64)
         self.fresh = 0
 
     def advance(self, time: float, x: Tensor) -> None:
@@ -120,18 +120,15 @@ class _Tracker:
         there = labels >= 0
         self.counts.append(int(labels.max()) + 1)
         self.lengths.append(float(longest_cluster(x[there], labels[there])))
-        present, weights = labels[there].tolist(), self.weights[there].tolist()
         if not self.times:
-            self.nodes, self.fresh = present, self.counts[0]
+            self.nodes, self.fresh = labels[there], self.counts[0]
             self.leaves = tuple(range(self.fresh))
-        self._compare(time, present, weights)
+        self._compare(time, labels[there], self.weights[there])
         self.times.append(time)
 
-    def _compare(self, time: float, labels: list[int], weights: list[float]) -> None:
+    def _compare(self, time: float, labels: Tensor, weights: Tensor) -> None:
         """Number the clusters of a frame and note what became of the former ones."""
-        shared: dict[tuple[int, int], float] = defaultdict(float)
-        for node, label, weight in zip(self.nodes, labels, weights, strict=True):
-            shared[node, label] += weight
+        shared = _shared(self.nodes, labels, weights)
         parents: dict[int, list[int]] = defaultdict(list)
         children: dict[int, list[int]] = defaultdict(list)
         for node, label in shared:
@@ -148,7 +145,7 @@ class _Tracker:
                 masses = tuple(shared[node, label] for label in found)
                 into = tuple(number[label] for label in found)
                 self.splits.append(Split(after, time, node, into, masses))
-        self.nodes = [number[label] for label in labels]
+        self.nodes = torch.tensor([number[label] for label in sorted(number)])[labels]
 
     def _number(self, parents: list[int], children: dict[int, list[int]]) -> int:
         if len(parents) == 1 and len(children[parents[0]]) == 1:
@@ -167,3 +164,14 @@ class _Tracker:
             counts=tuple(self.counts),
             chaining=tuple(length / self.radius for length in self.lengths),
         )
+
+
+def _shared(nodes: Tensor, labels: Tensor, weights: Tensor) -> dict[tuple[int, int], float]:
+    """The weight that nodes and clusters of the next frame have in common, by first tokens."""
+    count = int(labels.max()) + 1
+    pairs, which = torch.unique(nodes.to(labels) * count + labels, return_inverse=True)
+    masses = weights.new_zeros(len(pairs)).index_add(0, which, weights)
+    tokens = torch.arange(len(which), device=which.device)
+    order = torch.full_like(pairs, len(which)).scatter_reduce(0, which, tokens, "amin").argsort()
+    found = zip(pairs[order].tolist(), masses[order].tolist(), strict=True)
+    return {divmod(pair, count): mass for pair, mass in found}

@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 
 from vlasov.errors import InvalidValue
+from vlasov.plots.density import cells, ring
 from vlasov.plots.globe import in_front
 from vlasov.plots.projection import Scene, project
 from vlasov.plots.stage import require_axes, stage, window
@@ -57,8 +57,8 @@ def marks(scene: Scene, ax: Axes, frame: int) -> list[Artist]:
     """Add the tokens of a frame to axes already set; returned, to be taken away again."""
     if scene.width == 1:
         return _ticks_and_histogram(scene, ax, frame)
-    if scene.width == 2 and scene.n > MANY:
-        return [_density(scene, ax, frame)]
+    if scene.is_density:
+        return [(cells if scene.radius is None else ring)(scene, ax, frame)]
     return [_markers(scene, ax, frame)]
 
 
@@ -66,11 +66,9 @@ def reduction(scene: Scene) -> str:
     """What a reader must know of a cloud too large for a marker per token."""
     if scene.n <= MANY or scene.width == 1:
         return ""
-    return (
-        f"log density of {scene.n} tokens"
-        if scene.width == 2
-        else f"{_SOLID_MOST} of {scene.n} tokens"
-    )
+    if not scene.is_density:
+        return f"{_SOLID_MOST} of {scene.n} tokens"
+    return f"{'log density' if scene.radius is None else 'density'} of {scene.n} tokens"
 
 
 def _markers(scene: Scene, ax: Axes, frame: int) -> Artist:
@@ -99,20 +97,6 @@ def opacity(
     if not isinstance(ax, Axes3D) or scene.radius is None:
         return front
     return np.where(in_front(x, ax), front, _BEHIND)
-
-
-def _density(scene: Scene, ax: Axes, frame: int) -> Artist:
-    """The cloud's weight in square cells, on a logarithmic scale; empty cells stay paper."""
-    low, high = window(scene, frame)
-    x = scene.points[frame]
-    edges = [np.linspace(a, b, 2 * _BINS + 1) for a, b in zip(low, high, strict=True)]
-    weight, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=edges, weights=scene.weights)
-    cells = np.ma.masked_equal(weight.T, 0.0)
-    colours: dict[str, Any] = {
-        "cmap": "cividis_r",
-        "norm": LogNorm(cells.min(), max(cells.max(), 1.01 * cells.min())),
-    }
-    return ax.pcolormesh(*edges, cells, rasterized=True, zorder=1, **colours)
 
 
 def _ticks_and_histogram(scene: Scene, ax: Axes, frame: int) -> list[Artist]:

@@ -64,7 +64,7 @@ def _draw(
         shown = np.where(np.isfinite(line), line, np.nan)
         ax.plot(t, shown, color=colour, lw=1.2, label=names[k], drawstyle=style)
     if whole:
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     elif _wide(finite):
         ax.set_yscale("log")
     else:

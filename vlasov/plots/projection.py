@@ -17,6 +17,7 @@ from torch import Tensor, bfloat16, float16
 from vlasov.errors import NotFinite
 from vlasov.plots.colours import origin_colours
 from vlasov.plots.members import first_member
+from vlasov.plots.style import MANY
 from vlasov.run import Run
 
 
@@ -45,6 +46,11 @@ class Scene:
     def width(self) -> int:
         """Number of coordinates drawn."""
         return self.points.shape[2]
+
+    @property
+    def is_density(self) -> bool:
+        """Whether there are too many tokens for a marker each, in the plane or on the circle."""
+        return self.width == 2 and self.n > MANY
 
     @cached_property
     def lowest(self) -> Float[np.ndarray, "g m"]:

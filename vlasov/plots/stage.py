@@ -1,6 +1,7 @@
 """The empty axes a cloud is drawn in: limits for the whole run, circle or sphere, labels."""
 
 __all__ = [
+    "RING_HEIGHT",
     "axes_for",
     "lighten",
     "new_axes",
@@ -30,6 +31,9 @@ from vlasov.run import Run
 _GROWTH = 20.0  # frames this much larger than the first would shrink it to a dot
 _ZOOM = 4.0  # frames this much larger than one would shrink it to a spot
 _MARGIN = 0.08
+RING_HEIGHT = 0.35
+"""The highest bar of a density around the circle, in radii."""
+
 _GLOBE_ZOOM: Any = 1.5  # fills the panel; matplotlib's types ask for whole numbers
 _BOX_ZOOM: Any = 0.82  # leaves room for the labels
 
@@ -101,7 +105,8 @@ def window(
     frame they hold it, the first if that is larger, and all that are not much larger.
     """
     if scene.radius is not None:
-        half = np.full(scene.width, (1 + _MARGIN) * scene.radius)
+        bars = RING_HEIGHT if scene.is_density else 0.0
+        half = np.full(scene.width, (1 + _MARGIN + bars) * scene.radius)
         return -half, half
     most = _GROWTH * scene.sizes[0] if frame is None else _near(scene, frame)
     shown = scene.sizes <= most if most > 0 else np.full(len(scene.sizes), True)
