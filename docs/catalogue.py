@@ -14,6 +14,7 @@ from vlasov.observables import OBSERVABLES
 from vlasov.pde.noise import NOISES
 from vlasov.pde.terms import TERMS
 from vlasov.stopping import STOPS
+from vlasov.transformer import NORMS
 
 CATALOGUES = (
     ATTENTIONS,
@@ -25,6 +26,7 @@ CATALOGUES = (
     INTEGRATORS,
     OBSERVABLES,
     STOPS,
+    NORMS,
 )
 
 

@@ -85,12 +85,13 @@ class _JointField:
         return cls(pde, pde.path(cloud), terms, cloud.log_weights[None], cloud.n, inner, outer)
 
     def __call__(self, t: float | Tensor, x: Tensor) -> Tensor:
-        q, k, v = self.path.at(t).project(x)
+        maps = self.path.at(t)
+        q, k, v = maps.project(x)
         sources = _Sources(
             q[..., : self.n, :], k[..., : self.n, :], v[..., : self.n, :], self.log_w,
             self.pde.beta, self.inner, self.outer,
         )  # fmt: skip
-        velocity = _seen(self.pde.attention, q, sources, self.pde.engine).sum(-3)
+        velocity = maps.gather(_seen(self.pde.attention, q, sources, self.pde.engine))
         for term in self.terms:
             velocity = velocity + term(t, x)
         return self.pde.geometry.tangent(x, velocity)

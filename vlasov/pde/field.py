@@ -50,11 +50,12 @@ class AttentionForce:
     mask: Visibility | None
 
     def __call__(self, t: float | Tensor, x: Points) -> Points:
-        q, k, v = self.projections.at(t).project(x)
+        maps = self.projections.at(t)
+        q, k, v = maps.project(x)
         seen = self.attention.average(
             q, k, v, self.log_w, self.engine, beta=self.beta, mask=self.mask
         )
-        return seen.squeeze(-3) if seen.shape[-3] == 1 else seen.sum(dim=-3)
+        return maps.gather(seen)
 
 
 def _total(forces: tuple[Force, ...]) -> Force:

@@ -20,6 +20,7 @@ from torch import Tensor
 from vlasov._products import batch_last, product
 from vlasov._roots import symmetric_root
 from vlasov.attention.base import Attention
+from vlasov.errors import Unsupported
 from vlasov.gaussian import Affine, Gaussian
 from vlasov.projections import ParameterPath, Projections
 from vlasov.projections.maps import own_axes
@@ -37,6 +38,14 @@ class GaussianField:
     beta: float
     local: Affine | None = None
     diffusion: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.attention.row_stochastic and self.path.at(0.0).output_bias is not None:
+            raise Unsupported(
+                f"An output bias is an offset of the values only where the weights of a row sum "
+                f"to 1, but the attention is '{self.attention.name}'. Use softmax or l2, or drop "
+                "the bias."
+            )
 
     def initial(self, t: float) -> State:
         """The identity map at the start time, for every system of law and parameters."""

@@ -18,6 +18,7 @@ __all__ = [
 import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -32,6 +33,7 @@ from vlasov.gaussian import Affine
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "gelu": functional.gelu,
+    "gelu-tanh": partial(functional.gelu, approximate="tanh"),
     "relu": functional.relu,
     "silu": functional.silu,
     "tanh": torch.tanh,

@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from vlasov.catalogue import nearest
-from vlasov.errors import InvalidValue, ShapeMismatch
+from vlasov.errors import InvalidValue, ShapeMismatch, Unsupported
+from vlasov.projections.at_times import at_times
 from vlasov.projections.maps import HeadMaps
 from vlasov.projections.path import ParameterPath
-from vlasov.projections.per_head import Projections, at_times
+from vlasov.projections.per_head import Projections
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +80,14 @@ class LayeredProjections(ParameterPath):
             return self.layers[number]
         if number in (0, len(self.layers)):
             return self.layers[max(number - 1, 0)]
-        before, after = self.layers[number - 1].maps(), self.layers[number].maps()
+        before, after = self.layers[number - 1].parts(), self.layers[number].parts()
         fraction = (t - self._edges[number - 1]) / self.duration
-        return Projections.of_maps(_between(before, after, fraction))
+        if self.layers[number - 1].refine != self.layers[number].refine:
+            raise Unsupported(
+                "Layers whose queries and keys are refined differently have nothing between them; "
+                "use interpolation='constant'."
+            )
+        return self.layers[number].with_parts(_between(before, after, fraction))
 
     def at(self, t: float | Tensor) -> Projections:
         """The maps of the layer at `t`, or between two layers."""
@@ -111,7 +117,7 @@ def _require_duration(duration: float, *, name: str) -> None:
 
 
 def _shapes(layer: Projections) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(one.shape) for name, one in layer.maps().items()}
+    return {name: tuple(one.shape) for name, one in layer.parts().items()}
 
 
 def _between(before: HeadMaps, after: HeadMaps, fraction: float) -> dict[str, Tensor]:

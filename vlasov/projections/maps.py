@@ -1,32 +1,31 @@
-"""The checks and the arithmetic of head maps: one affine map for each head, ``(h, rows, d)``.
+"""The arithmetic of head maps: one affine map for each head, ``(h, rows, d)``.
 
-A set of maps is a dictionary by field name of `Projections`; a missing bias is absent.
+A set of maps is a dictionary by field name of `Projections`; a missing one is absent. All have a
+head axis but the output bias, which is added once.
 """
 
-__all__ = ["HeadMaps", "checked", "image", "own_axes", "side_by_side", "stacked"]
+__all__ = [
+    "HeadMaps",
+    "axes",
+    "drawn",
+    "gathered",
+    "image",
+    "merged",
+    "own_axes",
+    "side_by_side",
+    "stacked",
+]
 
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from vlasov._numbers import Numbers, floating, require_finite
 from vlasov.errors import ShapeMismatch
 
 HeadMaps = Mapping[str, Tensor]
-
-
-def checked(given: Mapping[str, Numbers]) -> dict[str, Tensor]:
-    """Maps and biases, each with a head axis and as many heads as the rest.
-
-    Raises:
-        ShapeMismatch: for maps and biases that do not fit each other.
-        NotFinite: for NaN or infinity in any of them.
-    """
-    maps = {name: _with_heads(name, one) for name, one in given.items()}
-    _require_fit(maps)
-    return _same_heads(maps)
 
 
 def own_axes(name: str) -> int:
@@ -34,46 +33,38 @@ def own_axes(name: str) -> int:
     return 1 if name.endswith("bias") else 2
 
 
-def _with_heads(name: str, given: Numbers) -> Tensor:
-    x, own = floating(given, name=f"The {name}"), own_axes(name)
-    if x.dim() < own:
-        wanted = "(k, d) or (h, k, d)" if own == 2 else "(k,) or (h, k)"
-        raise ShapeMismatch(
-            f"The {name} must have shape {wanted} but has {tuple(x.shape)}. "
-            "For a multiple of the identity write `c * torch.eye(d)`."
-        )
-    require_finite(x, name=f"The {name}")
-    return x.unsqueeze(0) if x.dim() == own else x
+def axes(name: str) -> int:
+    """How many axes a map or bias has without a batch."""
+    return 1 if name == "output_bias" else 1 + own_axes(name)
 
 
-def _require_fit(maps: HeadMaps) -> None:
-    k, d = maps["query"].shape[-2:]
-    wanted = {"query": (k, d), "key": (k, d), "value": (d, d)}
-    wanted |= {"query_bias": (k,), "key_bias": (k,), "value_bias": (d,)}
-    for name, one in maps.items():
-        found = tuple(one.shape[-own_axes(name) :])
-        if found != wanted[name]:
-            raise ShapeMismatch(
-                f"A query map of shape {(k, d)} needs a {name} of shape {wanted[name]} but got "
-                f"{found}. Scores pair equal widths, and values keep the width of a token."
-            )
+def merged(maps: HeadMaps) -> dict[str, Tensor]:
+    """Maps without an output: it is part of the value, its bias shared equally by the heads."""
+    inner = {name: one for name, one in maps.items() if not name.startswith("output")}
+    offsets: list[Tensor] = []
+    if "output" in maps:
+        inner["value"] = maps["output"] @ maps["value"]
+        if "value_bias" in maps:
+            carried = maps["output"] @ maps["value_bias"].unsqueeze(-1)
+            offsets.append(carried.squeeze(-1))
+    elif "value_bias" in maps:
+        offsets.append(maps["value_bias"])
+    if "output_bias" in maps:
+        heads = maps["query"].shape[-3]
+        shared = maps["output_bias"].unsqueeze(-2) / heads
+        offsets.append(shared.expand(*shared.shape[:-2], heads, -1))
+    if offsets:
+        inner["value_bias"] = sum(offsets[1:], start=offsets[0])
+    return inner
 
 
-def _same_heads(maps: HeadMaps) -> dict[str, Tensor]:
-    counts = {name: one.shape[-1 - own_axes(name)] for name, one in maps.items()}
-    heads = max(counts.values())
-    if not set(counts.values()) <= {1, heads}:
-        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise ShapeMismatch(
-            f"All maps need the same number of heads but got {listed}. "
-            "Give each a head axis of that length, or none where all heads share it."
-        )
-    return {name: _repeated(name, one, heads) for name, one in maps.items()}
-
-
-def _repeated(name: str, x: Tensor, heads: int) -> Tensor:
-    own = own_axes(name)
-    return x.expand(*x.shape[: -1 - own], heads, *x.shape[-own:])
+def drawn(
+    shapes: Sequence[tuple[int, int, int]], *, seed: int, scale: float | int
+) -> list[Tensor]:
+    """Independent entries of N(0, scale^2 / d), in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    maps = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    return [one * (scale / math.sqrt(one.shape[-1])) for one in maps]
 
 
 def image(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -88,6 +79,20 @@ def image(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return moved if bias is None else moved + bias.unsqueeze(-2)
 
 
+def gathered(seen: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The sum over heads of their outputs of ``(*batch, h, n, m)``, and the bias once."""
+    weight = None if weight is None else weight.to(seen)
+    bias = None if bias is None else bias.to(seen)
+    if weight is not None and weight.dim() == 3 and (bias is None or bias.dim() == 1):
+        # One product for all heads; memory of a parameter (d, h m) is taken as it lies.
+        joined = weight.transpose(0, 1).flatten(1)
+        return linear(seen.transpose(-2, -3).flatten(-2), joined, bias)
+    if weight is not None:
+        seen = seen @ weight.mT
+    total = seen.squeeze(-3) if seen.shape[-3] == 1 else seen.sum(dim=-3)
+    return total if bias is None else total + bias.unsqueeze(-2)
+
+
 def stacked(moments: Sequence[HeadMaps], shape: tuple[int, ...]) -> dict[str, Tensor]:
     """The maps of several times as one set, with the axes `shape` in front.
 
@@ -96,7 +101,7 @@ def stacked(moments: Sequence[HeadMaps], shape: tuple[int, ...]) -> dict[str, Te
     """
     for name, first in moments[0].items():
         shapes = {tuple(moment[name].shape) for moment in moments}
-        if len(shapes) > 1 or first.dim() > 1 + own_axes(name):
+        if len(shapes) > 1 or first.dim() > axes(name):
             raise ShapeMismatch(
                 f"Clouds at different times need a {name} of one shape without batch axes but got "
                 f"{sorted(shapes)}. Run the clouds one by one."

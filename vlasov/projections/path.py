@@ -1,9 +1,9 @@
 """What every way of giving the parameters along depth has in common."""
 
-__all__ = ["ParameterPath"]
+__all__ = ["ParameterPath", "QueriesAndKeys"]
 
 import abc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from vlasov.projections.per_head import Projections
+
+QueriesAndKeys = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""What is done to the queries and keys (h, n, k) of all tokens after their maps."""
 
 
 class ParameterPath(abc.ABC):

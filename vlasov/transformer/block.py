@@ -1,0 +1,74 @@
+r"""A block: the attention branch, then the MLP branch, each joined by the norm scheme.
+
+.. math:: y = \mathrm{wrap}(x, F_{\text{attention}}, c), \qquad
+          x' = \mathrm{wrap}'(y, F_{\text{MLP}}, c)
+
+Without norm this is one step of Lie splitting with Euler's method and step c.
+"""
+
+__all__ = ["Block"]
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vlasov._shapes import Points
+from vlasov.engines.visibility import Visibility
+from vlasov.transformer.attention_layer import AttentionLayer
+from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.norm_layers import Branch, WrapLayer
+from vlasov.transformer.perceptron import PerceptronLayer
+from vlasov.transformer.stabilisers import Stabilisers
+
+
+class Block(nn.Module):
+    """One layer of a Transformer under its stabilisers; `layer` counts from 0."""
+
+    def __init__(self, config: TransformerConfig, stabilisers: Stabilisers, layer: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.dropout = config.dropout
+        self.step = stabilisers.step
+        self.scheme = stabilisers.scheme
+        sees = config.attention != "none"
+        self.attention = AttentionLayer(config, qk_norm=stabilisers.qk_norm) if sees else None
+        self.attention_norm = self.attention and self._wrapper(config, stabilisers, "attention")
+        self.mlp = None if config.mlp == "none" else PerceptronLayer(config)
+        self.mlp_norm = self.mlp and self._wrapper(config, stabilisers, "mlp")
+        start = stabilisers.first_scale(config.depth)
+        trained = stabilisers.trains_scale
+        self.attention_scale = nn.Parameter(torch.tensor(start)) if trained and sees else start
+        self.mlp_scale = nn.Parameter(torch.tensor(start)) if trained and self.mlp else start
+
+    def _wrapper(
+        self, config: TransformerConfig, stabilisers: Stabilisers, branch: str
+    ) -> WrapLayer:
+        residual = stabilisers.keeps_residual(branch)
+        return self.scheme.build(config.width, self.layer, config.depth, residual=residual)
+
+    def forward(
+        self,
+        x: Points,
+        *,
+        log_w: Float[Tensor, "*lead n"],
+        mask: Visibility | None = None,
+        layer: int | None = None,
+    ) -> Points:
+        """The state after the block; shared weights say by `layer` where in depth they act.
+
+        `log_w` is ``(*batch, 1, n)``, minus infinity for padding.
+        """
+        rate = self.step * self.scheme.factor(self.layer if layer is None else layer, self.step)
+        if self.attention is not None and self.attention_norm is not None:
+            force = self.attention.force(log_w, mask)
+            branch = self._dropped(lambda y: force(0.0, y))
+            x = self.attention_norm.wrap(x, branch, self.attention_scale * rate)
+        if self.mlp is not None and self.mlp_norm is not None:
+            x = self.mlp_norm.wrap(x, self._dropped(self.mlp), self.mlp_scale * rate)
+        return x
+
+    def _dropped(self, branch: Branch) -> Branch:
+        if self.dropout == 0 or not self.training:
+            return branch
+        return lambda y: functional.dropout(branch(y), self.dropout)

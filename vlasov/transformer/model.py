@@ -1,0 +1,163 @@
+"""The discrete Transformer: embedding, blocks of attention and MLP, pooling and a head."""
+
+__all__ = ["Transformer"]
+
+import math
+from typing import cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from vlasov._shapes import LogWeights, Points
+from vlasov.engines.visibility import Visibility
+from vlasov.errors import InvalidValue, Unsupported
+from vlasov.pde import Term
+from vlasov.projections import Projections
+from vlasov.transformer.block import Block
+from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.embedding import Embedding, Inputs, Padding
+from vlasov.transformer.heads import Classifier, LanguageHead, pooled
+from vlasov.transformer.initial import draw_weights
+from vlasov.transformer.positions import token_mask
+from vlasov.transformer.stabilisers import Stabilisers
+
+
+class Transformer(nn.Module):
+    """A Transformer whose blocks are Euler steps of the particle system under stabilisers.
+
+    Padding is boolean, True where there is no token: such tokens have weight zero and are seen by
+    nobody. Weights are drawn from `seed`, in `dtype` (None: the default of torch).
+
+    Example:
+        >>> model = Transformer(TransformerConfig(width=8, depth=2, heads=2, vocabulary=5))
+        >>> len(model.states(model.embed(torch.tensor([[0, 3, 1]]))))
+        3
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        stabilisers: Stabilisers | None = None,
+        *,
+        seed: int = 0,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.stabilisers = Stabilisers() if stabilisers is None else stabilisers
+        scheme = self.stabilisers.scheme
+        self.embedding = Embedding(config, eps=scheme.embedding_eps)
+        self.enter = scheme.enter(config.width)
+        count = 1 if self.stabilisers.shared else config.depth
+        self.blocks = nn.ModuleList(Block(config, self.stabilisers, i) for i in range(count))
+        self.leave = scheme.leave(config.width)
+        self.head = _head(config)
+        self._mask = token_mask(config)
+        self.to(dtype=dtype)  # before the draw, which fills every digit
+        draw_weights(self, config.init, gain=scheme.init_gain(config.depth), seed=seed)
+
+    def embed(self, inputs: Inputs, padding: Padding | None = None) -> Points:
+        """The points that enter the first layer, one per token (and ``cls`` in front).
+
+        Raises:
+            InvalidValue: for no token, entries beyond the table, or more tokens than positions.
+            NotFinite: for NaN or infinity in patches or points.
+            ShapeMismatch: for inputs or padding of another shape.
+        """
+        return self.embedding(inputs, padding)
+
+    def states(self, x: Points, padding: Padding | None = None) -> list[Points]:
+        """The clouds before the first block and after each one; `padding` as given to `embed`."""
+        log_w = self.log_weights(x, padding)
+        states = [self.enter(x)]
+        for layer in range(self.config.depth):
+            states.append(self.layer(layer, states[-1], log_w))
+        return states
+
+    def layer(self, layer: int, x: Points, log_w: LogWeights) -> Points:
+        """One block on the tokens of these log weights (*batch, n)."""
+        return self.block(layer)(
+            x, log_w=log_w.unsqueeze(-2), mask=self.visibility(x), layer=layer
+        )
+
+    def forward(
+        self, inputs: Inputs, padding: Padding | None = None
+    ) -> Float[Tensor, "*lead outputs"]:
+        """Scores of classes (*batch, classes) or of the next token (*batch, n, vocabulary).
+
+        A classifier without classes gives the pooled points (*batch, d). A two-tower model takes
+        pairs (*batch, 2, n).
+        """
+        x = self.embed(inputs, padding)
+        log_w = self.log_weights(x, padding)
+        x = self.enter(x)
+        for layer in range(self.config.depth):
+            x = self.layer(layer, x, log_w)
+        x = self.leave(x)
+        if isinstance(self.head, LanguageHead):
+            return self.head(x, self.embedding.table)
+        point = pooled(x, log_w, self.config.pooling)
+        return point if self.head is None else self.head(point)
+
+    def log_weights(self, x: Points, padding: Padding | None = None) -> LogWeights:
+        """The cloud of a sequence: equal weights of its real tokens, minus infinity for padding.
+
+        Raises:
+            InvalidValue: for a sequence that is all padding.
+        """
+        wide = torch.promote_types(x.dtype, torch.float32)
+        if padding is None:
+            return x.new_full(x.shape[:-1], -math.log(x.shape[-2]), dtype=wide)
+        if x.shape[-2] == padding.shape[-1] + 1:
+            padding = nn.functional.pad(padding, (1, 0), value=False)
+        if bool(padding.all(-1).any()):
+            raise InvalidValue(
+                "Every sequence needs one real token but one is all padding; leave it out."
+            )
+        logits = x.new_zeros(padding.shape, dtype=wide).masked_fill(padding, -torch.inf)
+        return logits.log_softmax(-1)
+
+    def visibility(self, x: Points) -> Visibility | None:
+        """What the tokens may see of each other, by their order in the sequence."""
+        if self._mask is None:
+            return None
+        order = torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)[None]
+        return self._mask.bind(order, order)
+
+    def projections(self, layer: int) -> Projections:
+        """The maps of one layer, as the simulator takes them: views of the parameters.
+
+        Raises:
+            Unsupported: for a model without attention.
+        """
+        attention = self.block(layer).attention
+        if attention is None:
+            raise Unsupported(
+                "A model with attention='none' has no projections; choose an attention."
+            )
+        return attention.projections()
+
+    def mlp_terms(self) -> tuple[Term, ...]:
+        """The MLP of every layer, as the simulator takes it; empty without MLP."""
+        layers = [self.block(layer).mlp for layer in range(self.config.depth)]
+        return tuple(one.term() for one in layers if one is not None)
+
+    def block(self, layer: int) -> Block:
+        """The block of one layer; with shared weights the same for all.
+
+        Raises:
+            InvalidValue: if there is no such layer.
+        """
+        if not 0 <= layer < self.config.depth:
+            raise InvalidValue(
+                f"The model has layers 0 to {self.config.depth - 1} but {layer} was asked for; "
+                "choose one of these."
+            )
+        return cast(Block, self.blocks[0 if self.stabilisers.shared else layer])
+
+
+def _head(config: TransformerConfig) -> nn.Module | None:
+    if config.head == "language":
+        return LanguageHead(config)
+    return Classifier(config) if config.classes else None
