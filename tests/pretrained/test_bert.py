@@ -1,50 +1,23 @@
-"""The reader against torch's own encoder layers with the same weights."""
+"""The reader against an encoder written down plainly from the same tensors."""
 
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from pretrained.reference_bert import reference_attention, reference_states
+from torch import Tensor
 from torch.testing import assert_close
 
 import vlasov as vl
-from vlasov.errors import InvalidValue, Unsupported
-from vlasov.pretrained import BertCheckpoint
+from vlasov.errors import InvalidValue, ShapeMismatch, Unsupported
+from vlasov.pretrained import BertCheckpoint, text_tokens
 
 Writer = Callable[..., Path]
 
 ATOL = 1e-12  # some hundred roundings of numbers below 1e2 in float64
-
-
-def _reference_layer(checkpoint: BertCheckpoint, index: int) -> nn.TransformerEncoderLayer:
-    """Torch's post-LN layer, weights copied by name; it knows nothing of the reader's maths."""
-    w, base = checkpoint.tensors, f"encoder.layer.{index}"
-    layer = nn.TransformerEncoderLayer(
-        6,
-        3,
-        10,
-        dropout=0.0,
-        activation="gelu",
-        layer_norm_eps=1e-3,
-        batch_first=True,
-        norm_first=False,
-        dtype=torch.float64,
-    )
-    inputs = [f"{base}.attention.self.{name}" for name in ("query", "key", "value")]
-    state: dict[str, Tensor] = {}
-    for kind in ("weight", "bias"):
-        state[f"self_attn.in_proj_{kind}"] = torch.cat([w[f"{name}.{kind}"] for name in inputs])
-        state[f"self_attn.out_proj.{kind}"] = w[f"{base}.attention.output.dense.{kind}"]
-        state[f"norm1.{kind}"] = w[f"{base}.attention.output.LayerNorm.{kind}"]
-        state[f"linear1.{kind}"] = w[f"{base}.intermediate.dense.{kind}"]
-        state[f"linear2.{kind}"] = w[f"{base}.output.dense.{kind}"]
-        state[f"norm2.{kind}"] = w[f"{base}.output.LayerNorm.{kind}"]
-    layer.load_state_dict(state)
-    return (
-        layer.train()
-    )  # torch's fused evaluation path would be another route; there is no dropout
 
 
 @pytest.fixture
@@ -54,41 +27,51 @@ def checkpoint(write: Writer) -> BertCheckpoint:
 
 @pytest.fixture
 def x(generator: torch.Generator) -> Tensor:
-    return torch.randn(2, 5, 6, generator=generator, dtype=torch.float64)
+    return torch.randn(5, 6, generator=generator, dtype=torch.float64)
 
 
-@torch.no_grad()
-def test_the_forward_pass_is_that_of_torch_layers(checkpoint: BertCheckpoint, x: Tensor) -> None:
-    states = checkpoint.forward(x)
+def test_e03_every_state_is_that_of_the_plain_forward_pass(checkpoint: BertCheckpoint) -> None:
+    w, model = checkpoint.tensors, checkpoint.transformer
+    for name in ("query", "key", "value"):
+        square = w[f"encoder.layer.0.attention.self.{name}.weight"]
+        assert not torch.allclose(square, square.mT)  # a transposition would show
+    ids = torch.tensor([2, 4, 5, 6, 7, 3])
+    states = model.states(model.embed(ids))
     assert len(states) == 3
-    assert_close(states[0], x, rtol=0, atol=0)
-    for index, (before, after) in enumerate(itertools.pairwise(states)):
-        assert_close(after, _reference_layer(checkpoint, index)(before), rtol=0, atol=ATOL)
+    for found, wanted in zip(states, reference_states(checkpoint.config, w, ids), strict=True):
+        assert_close(found, wanted, rtol=0, atol=ATOL)
 
 
-@torch.no_grad()
+def test_e07_texts_in_a_batch_are_the_texts_alone(checkpoint: BertCheckpoint) -> None:
+    model = checkpoint.transformer
+    ids = torch.tensor([[2, 4, 5, 3], [2, 4, 3, 0]])
+    padding = torch.tensor([[False] * 4, [False] * 3 + [True]])
+    batch = model.states(model.embed(ids, padding), padding)
+    alone = model.states(model.embed(ids[1, :3]))
+    for together, single in zip(batch, alone, strict=True):
+        assert_close(together[1, :3], single, rtol=0, atol=ATOL)
+
+
 @pytest.mark.parametrize("index", [0, 1])
-def test_e03_the_projections_of_a_layer_move_as_its_attention(
+def test_the_projections_of_a_layer_move_as_its_attention(
     checkpoint: BertCheckpoint, x: Tensor, index: int
 ) -> None:
-    maps, attention = checkpoint.layer(index), _reference_layer(checkpoint, index).self_attn
-    assert isinstance(maps.value, Tensor)
-    assert not torch.allclose(maps.value, maps.value.mT)  # a transposition would show
+    maps = checkpoint.layer(index)
     q, k, v = maps.project(x)
-    p = torch.exp(checkpoint.beta * torch.einsum("bhik,bhjk->bhij", q, k))
-    seen = torch.einsum("bhij,bhjd->bid", p / p.sum(-1, keepdim=True), v)
-    assert_close(seen, attention(x, x, x, need_weights=False)[0], rtol=0, atol=ATOL)
-    assert_close(seen, checkpoint.attention(index, x), rtol=0, atol=ATOL)
+    p = torch.exp(checkpoint.beta * torch.einsum("hik,hjk->hij", q, k))
+    seen = maps.gather(torch.einsum("hij,hjm->him", p / p.sum(-1, keepdim=True), v))
+    wanted = reference_attention(checkpoint.config, checkpoint.tensors, index, x)
+    assert_close(seen, wanted, rtol=0, atol=ATOL)
 
 
-@torch.no_grad()
 def test_the_transformer_pde_moves_tokens_by_the_layer_of_the_time(
     checkpoint: BertCheckpoint, x: Tensor
 ) -> None:
     pde = vl.TransformerPDE("softmax", checkpoint.projections(), beta=checkpoint.beta)
     for t, index in ((0.5, 0), (1.0, 1), (1.5, 1)):
         moved = vl.velocity(pde, vl.Cloud(x), t=t)
-        assert_close(moved, checkpoint.attention(index, x), rtol=0, atol=ATOL)
+        wanted = reference_attention(checkpoint.config, checkpoint.tensors, index, x)
+        assert_close(moved, wanted, rtol=0, atol=ATOL)
 
 
 def test_layers_act_one_after_the_other_along_time(checkpoint: BertCheckpoint) -> None:
@@ -105,43 +88,59 @@ def test_layers_can_be_interpolated(checkpoint: BertCheckpoint) -> None:
     assert any(not torch.equal(a, b) for a, b in itertools.pairwise(values))
 
 
-def test_embeddings_are_word_place_and_type_under_the_norm(checkpoint: BertCheckpoint) -> None:
-    tokens, points = checkpoint.embed("the sea")
-    w = checkpoint.tensors
+def test_a_text_enters_as_its_embedding(checkpoint: BertCheckpoint) -> None:
+    read = text_tokens(checkpoint, "the sea")
+    assert read.tokens == ("[CLS]", "the", "sea", "[SEP]")
     ids = torch.tensor([2, 4, 5, 3])
-    raw = (
-        w["embeddings.word_embeddings.weight"][ids]
-        + w["embeddings.position_embeddings.weight"][:4]
-        + w["embeddings.token_type_embeddings.weight"][0]
-    )
-    centred = raw - raw.mean(-1, keepdim=True)
-    unit = centred / (centred.square().mean(-1, keepdim=True) + 1e-3).sqrt()
-    expected = unit * w["embeddings.LayerNorm.weight"] + w["embeddings.LayerNorm.bias"]
-    assert tokens == ["[CLS]", "the", "sea", "[SEP]"]
-    assert_close(points, expected, rtol=0, atol=ATOL)
+    wanted = reference_states(checkpoint.config, checkpoint.tensors, ids)[0]
+    assert_close(read.points, wanted, rtol=0, atol=ATOL)
+    assert not read.points.requires_grad
 
 
 @pytest.mark.parametrize(("eps", "right"), [(1e-5, 0.156174), (1e-12, 0.999998)])
-def test_e04_the_norm_uses_the_eps_of_the_checkpoint(
+def test_e04_every_norm_uses_the_eps_of_the_checkpoint(
     write: Writer, weights: dict[str, Tensor], eps: float, right: float
 ) -> None:
-    plain = weights | {
-        "embeddings.LayerNorm.weight": torch.ones(6),
-        "embeddings.LayerNorm.bias": torch.zeros(6),
+    plain = {
+        name: torch.ones(6) if name.endswith("Norm.weight") else torch.zeros(6)
+        for name in weights
+        if "LayerNorm" in name
     }
-    checkpoint = BertCheckpoint.load(write(plain, layer_norm_eps=eps)).to(dtype=torch.float64)
+    model = BertCheckpoint.load(write(weights | plain, layer_norm_eps=eps)).transformer.double()
     x = torch.tensor([[0, 1e-3] * 3], dtype=torch.float64)
     expected = torch.tensor([[-right, right] * 3], dtype=torch.float64)
-    assert_close(checkpoint.norm("embeddings", x), expected, rtol=0, atol=1e-6)  # digits given
+    norms: list[Any] = [model.embedding.norm]
+    norms += [
+        wrap.norm for block in model.blocks for wrap in (block.attention_norm, block.mlp_norm)
+    ]
+    assert len(norms) == 5
+    for norm in norms:
+        assert_close(norm(x), expected, rtol=0, atol=1e-6)  # the digits given
 
 
 def test_e06_a_wrapped_checkpoint_is_the_same(
-    write: Writer, weights: dict[str, Tensor], checkpoint: BertCheckpoint, x: Tensor
+    write: Writer, weights: dict[str, Tensor], checkpoint: BertCheckpoint
 ) -> None:
     wrapped = {f"module._orig_mod.bert.{name}": tensor for name, tensor in weights.items()}
     again = BertCheckpoint.load(write(wrapped)).to(dtype=torch.float64)
     assert again.tensors.keys() == checkpoint.tensors.keys()
-    assert_close(again.forward(x), checkpoint.forward(x), rtol=0, atol=0)
+    state, other = again.transformer.state_dict(), checkpoint.transformer.state_dict()
+    assert_close(state, other, rtol=0, atol=0)
+
+
+def test_a_missing_an_extra_and_a_misshapen_tensor_are_named(
+    write: Writer, weights: dict[str, Tensor]
+) -> None:
+    name = "encoder.layer.1.output.dense.weight"
+    less = {key: tensor for key, tensor in weights.items() if key != name}
+    with pytest.raises(InvalidValue, match=f"Missing: {name}. Unknown: none"):
+        BertCheckpoint.load(write(less))
+    with pytest.raises(InvalidValue, match=r"Unknown: encoder\.layer\.2\.output"):
+        BertCheckpoint.load(
+            write(weights | {"encoder.layer.2.output.dense.weight": torch.ones(1)})
+        )
+    with pytest.raises(ShapeMismatch, match=rf"promises shape \(6, 10\) for '{name}'"):
+        BertCheckpoint.load(write(weights | {name: weights[name].mT.contiguous()}))
 
 
 def test_what_was_left_aside_is_reported(checkpoint: BertCheckpoint) -> None:
@@ -154,9 +153,10 @@ def test_what_was_left_aside_is_reported(checkpoint: BertCheckpoint) -> None:
 
 def test_weights_come_in_float32_and_can_be_moved(write: Writer) -> None:
     checkpoint = BertCheckpoint.load(write())
-    assert checkpoint.embed("sea")[1].dtype == torch.float32
-    assert checkpoint.to(dtype=torch.float64).embed("sea")[1].dtype == torch.float64
-    assert checkpoint.embed("sea")[1].dtype == torch.float32  # the first one is unchanged
+    assert text_tokens(checkpoint, "sea").points.dtype == torch.float32
+    moved = checkpoint.to(dtype=torch.float64)
+    assert text_tokens(moved, "sea").points.dtype == torch.float64
+    assert text_tokens(checkpoint, "sea").points.dtype == torch.float32  # the first is unchanged
 
 
 @pytest.mark.parametrize("index", [-1, 2])
@@ -169,7 +169,7 @@ def test_a_checkpoint_without_tokenizer_reads_no_text(write: Writer) -> None:
     folder = write()
     (folder / "tokenizer.json").unlink()
     with pytest.raises(Unsupported, match=r"needs tokenizer\.json but checkpoint"):
-        BertCheckpoint.load(folder).embed("sea")
+        BertCheckpoint.load(folder).read("sea")
 
 
 def test_the_tokenizer_of_another_checkpoint_is_refused(
@@ -177,5 +177,5 @@ def test_the_tokenizer_of_another_checkpoint_is_refused(
 ) -> None:
     small = weights | {"embeddings.word_embeddings.weight": torch.ones(5, 6)}
     checkpoint = BertCheckpoint.load(write(small, vocab_size=5))
-    with pytest.raises(InvalidValue, match="knows 5 words but the text holds entry 9"):
-        checkpoint.embed("black")
+    with pytest.raises(InvalidValue, match="entries 0 to 4 but the inputs hold 9"):
+        text_tokens(checkpoint, "black")

@@ -1,10 +1,9 @@
-r"""A BERT-style encoder read from disk, as projections of a time-dependent attention field.
+r"""A BERT-style encoder read from disk, as a Transformer and as a time-dependent attention field.
 
 .. math:: y_i = \mathrm{LN}\Big(x_i + b_o + \sum_h W_o^h (W_v^h \bar x^h_i + b_v^h)\Big),
           \qquad x_i \leftarrow \mathrm{LN}(y_i + \mathrm{MLP}(y_i))
 
-where :math:`\bar x^h_i` averages the tokens under the softmax of head h. As a field in R^d,
-the value map of a head is the (d, d) matrix :math:`W_o^h W_v^h`.
+where :math:`\bar x^h_i` averages the tokens under the softmax of head h.
 
 Source: Devlin et al., BERT (2019), section 3; tensor names of the ``BertModel`` of transformers.
 """
@@ -14,20 +13,22 @@ __all__ = ["BertCheckpoint"]
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
 from vlasov.errors import InvalidValue, Unsupported
+from vlasov.pretrained.assembled import assembled
 from vlasov.pretrained.bert_config import BertConfig
+from vlasov.pretrained.bert_transformer import bert_architecture, bert_weights
 from vlasov.pretrained.checkpoint import locate, read_config, read_tensors
 from vlasov.pretrained.names import checked
 from vlasov.pretrained.tokens import tokenize
 from vlasov.projections import LayeredProjections, Projections
+from vlasov.transformer import Transformer
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,28 +84,24 @@ class BertCheckpoint:
         moved = {name: x.to(dtype=dtype, device=device) for name, x in self.tensors.items()}
         return dataclasses.replace(self, tensors=moved)
 
+    @cached_property
+    def transformer(self) -> Transformer:
+        """The whole encoder on these tensors, for evaluation and without gradients."""
+        sizes, stabilisers = bert_architecture(self.config)
+        return assembled(sizes, stabilisers, bert_weights(self.config, self.tensors))
+
     def layer(self, index: int) -> Projections:
         """The attention of one layer, head by head, as a field in R^d.
-
-        The heads share the output bias equally: their weights sum to one, so it is added once.
 
         Raises:
             InvalidValue: if there is no such layer.
         """
-        h, d, k = self.config.heads, self.config.width, self.config.head_width
-        base = f"{self._layer(index)}.attention"
-        query, key, value = (self._map(f"{base}.self.{n}") for n in ("query", "key", "value"))
-        out, out_bias = self._map(f"{base}.output.dense")
-        out = out.view(d, h, k).permute(1, 0, 2)
-        carried = torch.einsum("hdk,hk->hd", out, value[1].view(h, k))
-        return Projections(
-            query=query[0].view(h, k, d),
-            key=key[0].view(h, k, d),
-            value=out @ value[0].view(h, k, d),
-            query_bias=query[1].view(h, k),
-            key_bias=key[1].view(h, k),
-            value_bias=carried + out_bias / h,
-        )
+        if not 0 <= index < self.config.layers:
+            raise InvalidValue(
+                f"The checkpoint has layers 0 to {self.config.layers - 1} but {index} was asked "
+                f"for. Choose one of these."
+            )
+        return self.transformer.projections(index)
 
     def projections(
         self, duration: float = 1.0, interpolation: Literal["constant", "linear"] = "constant"
@@ -113,11 +110,10 @@ class BertCheckpoint:
         layers = tuple(self.layer(index) for index in range(self.config.layers))
         return LayeredProjections(layers, duration=duration, interpolation=interpolation)
 
-    def embed(self, text: str, max_tokens: int | None = None) -> tuple[list[str], Tensor]:
-        """The tokens of a text and their embeddings (n, d), where layer 0 starts.
+    def read(self, text: str, max_tokens: int | None = None) -> tuple[list[str], list[int]]:
+        """The tokens of a text and their entries in the vocabulary.
 
-        Word, position and type embeddings under the embedding LayerNorm; the marks ``[CLS]`` and
-        ``[SEP]`` are kept. `max_tokens` cuts the text, marks included.
+        The marks ``[CLS]`` and ``[SEP]`` are kept. `max_tokens` cuts the text, marks included.
 
         Raises:
             InvalidValue: for a text without tokens, or with more than there are positions.
@@ -129,66 +125,5 @@ class BertCheckpoint:
                 f"Reading a text needs tokenizer.json but checkpoint '{self.name}' has none. "
                 f"Put it beside config.json."
             )
-        tokens, ids = tokenize(
-            self.tokenizer, text, limit=self.config.max_tokens, max_tokens=max_tokens
-        )
-        return tokens, self.embed_ids(torch.tensor(ids))
-
-    def embed_ids(self, ids: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch n d"]:
-        """The embeddings of vocabulary entries at positions 0, 1, 2, ...
-
-        Raises:
-            InvalidValue: for an entry beyond the vocabulary.
-        """
-        words = self.tensors["embeddings.word_embeddings.weight"]
-        if (top := int(ids.max())) >= len(words):
-            raise InvalidValue(
-                f"The checkpoint knows {len(words)} words but the text holds entry {top}. "
-                f"Use the tokenizer.json that belongs to it."
-            )
-        places = self.tensors["embeddings.position_embeddings.weight"][: ids.shape[-1]]
-        first_type = self.tensors["embeddings.token_type_embeddings.weight"][0]
-        return self.norm("embeddings", words[ids.to(words.device)] + places + first_type)
-
-    def forward(self, embeddings: Float[Tensor, "*batch n d"]) -> list[Tensor]:
-        """The hidden states of the full encoder: the embeddings, then each layer's output."""
-        states = [embeddings]
-        for index in range(self.config.layers):
-            base, x = self._layer(index), states[-1]
-            x = self.norm(f"{base}.attention.output", x + self.attention(index, x))
-            states.append(self.norm(f"{base}.output", x + self.mlp(index, x)))
-        return states
-
-    def attention(self, index: int, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
-        """The attention branch of one layer, before residual and norm."""
-        base = f"{self._layer(index)}.attention"
-        q, k, v = (
-            F.linear(x, *self._map(f"{base}.self.{name}"))
-            .unflatten(-1, (self.config.heads, self.config.head_width))
-            .transpose(-2, -3)
-            for name in ("query", "key", "value")
-        )
-        seen = (self.beta * q @ k.mT).softmax(-1) @ v
-        return F.linear(seen.transpose(-2, -3).flatten(-2), *self._map(f"{base}.output.dense"))
-
-    def mlp(self, index: int, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
-        """The perceptron branch of one layer, before residual and norm; exact GELU."""
-        base = self._layer(index)
-        hidden = F.gelu(F.linear(x, *self._map(f"{base}.intermediate.dense")))
-        return F.linear(hidden, *self._map(f"{base}.output.dense"))
-
-    def norm(self, base: str, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
-        """The LayerNorm of the module `base`, with the eps of the checkpoint."""
-        weight, bias = self._map(f"{base}.LayerNorm")
-        return F.layer_norm(x, x.shape[-1:], weight, bias, self.config.norm_eps)
-
-    def _map(self, name: str) -> tuple[Tensor, Tensor]:
-        return self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
-
-    def _layer(self, index: int) -> str:
-        if not 0 <= index < self.config.layers:
-            raise InvalidValue(
-                f"The checkpoint has layers 0 to {self.config.layers - 1} but {index} was asked "
-                f"for. Choose one of these."
-            )
-        return f"encoder.layer.{index}"
+        limit = self.config.max_tokens
+        return tokenize(self.tokenizer, text, limit=limit, max_tokens=max_tokens)

@@ -4,7 +4,7 @@ A checkpoint is ``config.json`` and ``model.safetensors``; texts also need ``tok
 Packages are found through their metadata; nothing is imported from them.
 """
 
-__all__ = ["CheckpointFiles", "extra", "locate", "read_config", "read_tensors"]
+__all__ = ["CheckpointFiles", "extra", "locate", "package_files", "read_config", "read_tensors"]
 
 import importlib
 import json
@@ -69,12 +69,9 @@ def _package_folder(name: str) -> Path:
         f"No checkpoint '{name}': looked for a folder and for an installed package of that name. "
         f"Give a folder with {_CONFIG} and {_WEIGHTS}, or run: {_INSTALL}"
     )
-    if not name.strip() or os.sep in name:
+    files = package_files(name)
+    if files is None:
         raise missing
-    try:
-        files = metadata.distribution(name).files or []
-    except metadata.PackageNotFoundError:
-        raise missing from None
     weights = [file for file in files if file.name == _WEIGHTS]
     if not weights:
         raise UnknownName(
@@ -83,6 +80,16 @@ def _package_folder(name: str) -> Path:
         )
     shallowest = min(weights, key=lambda file: len(file.parts))
     return Path(str(shallowest.locate())).parent
+
+
+def package_files(name: str) -> list[metadata.PackagePath] | None:
+    """What an installed package put on disk; None where there is no such package."""
+    if not name.strip() or os.sep in name:
+        return None
+    try:
+        return metadata.distribution(name).files or []
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def extra(module: str) -> ModuleType:

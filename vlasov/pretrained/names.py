@@ -1,8 +1,8 @@
 """Tensor names of a checkpoint against those that are expected: nothing is silently skipped."""
 
-__all__ = ["IGNORED", "PREFIXES", "bare", "checked"]
+__all__ = ["IGNORED", "PREFIXES", "bare", "checked", "require_names", "require_shape"]
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor
@@ -41,15 +41,44 @@ def checked(
     """
     named = _unwrapped(found)
     ignored = tuple(sorted(name for name in named if name.startswith(IGNORED)))
-    missing = sorted(expected.keys() - named.keys())
-    unknown = sorted(named.keys() - expected.keys() - set(ignored))
+    require_names(
+        set(named) - set(ignored),
+        expected,
+        source="config.json",
+        advice="Use a BERT encoder with the config.json that belongs to it.",
+    )
+    return {name: _fitting(name, named[name], expected[name]) for name in expected}, ignored
+
+
+def require_names(
+    found: Iterable[str], expected: Iterable[str], *, source: str, advice: str
+) -> None:
+    """Refuse tensors other than those that `source`, where the sizes are written, promises.
+
+    Raises:
+        InvalidValue: if a name is missing or unknown.
+    """
+    missing, unknown = sorted({*expected} - {*found}), sorted({*found} - {*expected})
     if missing or unknown:
         raise InvalidValue(
-            f"The tensors do not fit config.json. Missing: {_listed(missing)}. "
-            f"Unknown: {_listed(unknown)}. Use a BERT encoder with the config.json that belongs "
-            f"to it."
+            f"The tensors do not fit {source}. Missing: {_listed(missing)}. "
+            f"Unknown: {_listed(unknown)}. {advice}"
         )
-    return {name: _fitting(name, named[name], expected[name]) for name in expected}, ignored
+
+
+def require_shape(
+    name: str, found: tuple[int, ...], wanted: tuple[int, ...], *, source: str
+) -> None:
+    """Refuse a tensor of another shape than `source` promises.
+
+    Raises:
+        ShapeMismatch: if it has one.
+    """
+    if found != wanted:
+        raise ShapeMismatch(
+            f"{source} promises shape {wanted} for '{name}' but the file holds {found}. "
+            f"Use weights that belong to it."
+        )
 
 
 def _unwrapped(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -64,11 +93,7 @@ def _unwrapped(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _fitting(name: str, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if tensor.shape != shape:
-        raise ShapeMismatch(
-            f"config.json promises shape {shape} for '{name}' but the file holds "
-            f"{tuple(tensor.shape)}. Use the config.json that belongs to the weights."
-        )
+    require_shape(name, tuple(tensor.shape), shape, source="config.json")
     weights = tensor.to(torch.float32)
     if not bool(weights.isfinite().all()):
         raise NotFinite(f"'{name}' holds NaN or infinity. Copy or train the checkpoint again.")

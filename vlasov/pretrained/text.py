@@ -1,6 +1,6 @@
 """A text as a token cloud: one point per token, its index as position."""
 
-__all__ = ["TextTokens", "read_text", "text_tokens"]
+__all__ = ["TextCheckpoint", "TextTokens", "read_text", "text_tokens"]
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,10 @@ from torch import Tensor
 
 from vlasov.errors import InvalidValue
 from vlasov.pretrained.bert import BertCheckpoint
+from vlasov.pretrained.llama import LlamaCheckpoint
+
+TextCheckpoint = BertCheckpoint | LlamaCheckpoint
+"""A network with a tokenizer of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +27,19 @@ class TextTokens:
 
 
 def text_tokens(
-    checkpoint: BertCheckpoint, source: str | Path, max_tokens: int | None = None
+    checkpoint: TextCheckpoint, source: str | Path, max_tokens: int | None = None
 ) -> TextTokens:
-    """The tokens of a text: a `Path` is read as a UTF-8 file, a string is the text itself.
+    """The tokens of a text as they enter the first layer.
+
+    A `Path` is read as a UTF-8 file, a string is the text itself.
 
     Raises:
         InvalidValue: for a missing, binary or empty file, or more tokens than positions.
     """
     text = read_text(source) if isinstance(source, Path) else source
-    tokens, points = checkpoint.embed(text, max_tokens)
+    tokens, ids = checkpoint.read(text, max_tokens)
+    model = checkpoint.transformer
+    points = model.embed(torch.tensor(ids, device=next(model.parameters()).device))
     positions = torch.arange(len(tokens), dtype=points.dtype, device=points.device)
     return TextTokens(points, tuple(tokens), positions)
 

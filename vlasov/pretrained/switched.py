@@ -1,0 +1,80 @@
+"""A trained network under other stabilisers: its weights stay, what joins them changes."""
+
+__all__ = ["with_stabilisers"]
+
+import copy
+import dataclasses
+
+from torch import nn
+
+from vlasov.errors import Unsupported
+from vlasov.transformer import AttentionLayer, Block, Stabilisers, Transformer
+from vlasov.transformer.norm_layers import PreLayer, WrapLayer
+
+
+def with_stabilisers(
+    model: Transformer, stabilisers: Stabilisers, *, mlp: bool = True
+) -> Transformer:
+    """The network under other stabilisers, on the weights of `model`, which is left as it is.
+
+    Where the new scheme has one norm with factors per branch, it is the trained one, with its kind
+    and eps: the scheme says where it acts. Norms that were not there start with factors 1. The
+    norms of the embedding and behind the last layer stay. Without `mlp` blocks are attention only.
+
+    Raises:
+        Unsupported: for shared weights: each layer of a trained network has its own.
+
+    Example:
+        >>> from vlasov.transformer import TransformerConfig
+        >>> model = Transformer(TransformerConfig(width=4, depth=2, heads=1), Stabilisers("post"))
+        >>> with_stabilisers(model, Stabilisers("none"), mlp=False).stabilisers.described()
+        'no norm'
+    """
+    if stabilisers.shared or model.stabilisers.shared:
+        raise Unsupported(
+            "Layers must have weights of their own to get other stabilisers but `shared` is set. "
+            "Leave it False."
+        )
+    config = model.config if mlp else dataclasses.replace(model.config, mlp="none")
+    tensors = [*model.parameters(), *model.buffers()]
+    changed = copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    changed.config, changed.stabilisers = config, stabilisers
+    changed.enter = stabilisers.scheme.enter(config.width)
+    if isinstance(changed.leave, nn.Identity):
+        changed.leave = stabilisers.scheme.leave(config.width)
+    layers = range(config.depth)
+    changed.blocks = nn.ModuleList(
+        _changed(changed.block(layer), Block(config, stabilisers, layer)) for layer in layers
+    )
+    first = tensors[0]
+    changed.requires_grad_(first.requires_grad).train(model.training)
+    return changed.to(dtype=first.dtype, device=first.device)
+
+
+def _changed(old: Block, new: Block) -> Block:
+    """The new block with the branches and trained norms of the old one."""
+    if old.attention is not None and new.attention is not None:
+        new.attention = _with_gains(old.attention, new.attention)
+    new.attention_norm = _trained(old.attention_norm, new.attention_norm)
+    if new.mlp is not None:
+        new.mlp = old.mlp
+        new.mlp_norm = _trained(old.mlp_norm, new.mlp_norm)
+    return new
+
+
+def _with_gains(old: AttentionLayer, new: AttentionLayer) -> AttentionLayer:
+    """The old branch, with a query-key norm where the new one has it, trained if there is one."""
+    for name in ("query_gain", "key_gain"):
+        wanted = getattr(new, name)
+        if wanted is None or getattr(old, name) is None:
+            setattr(old, name, wanted)
+    return old
+
+
+def _trained(old: WrapLayer | None, new: WrapLayer | None) -> WrapLayer | None:
+    """The new way of joining a branch, with the trained norm where it has one with factors."""
+    if isinstance(old, PreLayer) and isinstance(new, PreLayer):
+        trained, fresh = old.norm, new.norm
+        if trained.weight is not None and fresh.weight is not None:
+            new.norm = trained
+    return new
