@@ -9,6 +9,7 @@ from importlib import metadata
 import click
 
 COMMANDS = {
+    "ablate": "Show what residual connections and norms do, layer by layer.",
     "bench": "Time one sum by every engine on this machine, and fit the rule of auto to it.",
     "converge": "Measure how fast n tokens approach the mean-field limit.",
     "distance": "Measure how far apart two laws are, and say how that is known.",

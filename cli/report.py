@@ -18,6 +18,7 @@ from vlasov.experiments.report import Table as ReportTable
 from vlasov.run import Run
 
 _ROWS = 40  # of a table on the screen; longer ones are in their file
+_COLUMNS = 12  # beyond, no cell has room for its number
 _WIDTH = 100  # of tables in log files, where there is no terminal to ask
 
 
@@ -59,7 +60,7 @@ def print_experiment(report: Report, folder: RunFolder | None, drawn: Sequence[P
 
 
 def _print_table(console: Console, name: str, content: ReportTable) -> None:
-    if len(content.rows) > _ROWS:
+    if len(content.rows) > _ROWS or len(content.columns) > _COLUMNS:
         console.out(f"{name}.csv: {len(content.rows)} rows", highlight=False)
         return
     table = Table(*(column.replace("_", " ") for column in content.columns), title=name)

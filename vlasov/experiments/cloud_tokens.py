@@ -1,6 +1,6 @@
 """The cloud that a simulation starts from: drawn, read from a file, or the words of a text."""
 
-__all__ = ["Tokens", "initial_tokens", "placed"]
+__all__ = ["SAMPLE", "Tokens", "initial_tokens", "placed"]
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,8 @@ from vlasov.experiments.drawn import drawn_cloud
 from vlasov.geometry import Geometry
 from vlasov.pretrained import BertCheckpoint, text_tokens
 
-_SAMPLE = Path(__file__).with_name("sample.txt")
+SAMPLE = Path(__file__).with_name("sample.txt")
+"""The text that comes with vlasov."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,6 @@ def _text(config: CloudConfig, checkpoint: BertCheckpoint | None) -> Tokens:
         raise InvalidValue("The words of a text need a checkpoint. Add --pretrained NAME.")
     source = str(config.tokens).removeprefix("text:")
     read = text_tokens(
-        checkpoint, _SAMPLE if source == "sample" else Path(source), config.max_tokens
+        checkpoint, SAMPLE if source == "sample" else Path(source), config.max_tokens
     )
     return Tokens(Cloud(read.points, positions=read.positions), read.tokens)

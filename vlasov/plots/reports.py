@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from vlasov.experiments.report import Report
 from vlasov.plots import (
+    ablate_report,
     bench_report,
     converge_report,
     energy_report,
@@ -22,6 +23,7 @@ Pictures = Callable[[Report, Mapping[str, Any]], Mapping[str, Figure]]
 """From a report and its settings to figures by file name without suffix."""
 
 PICTURES: Mapping[str, Pictures] = {
+    "ablate": ablate_report.pictures,
     "bench": bench_report.pictures,
     "converge": converge_report.pictures,
     "energy": energy_report.pictures,

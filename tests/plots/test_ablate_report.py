@@ -1,0 +1,49 @@
+"""The pages of an ablation, read back from their axes."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+from vlasov.experiments.ablate_config import AblateConfig
+from vlasov.experiments.ablate_run import ABLATE
+from vlasov.experiments.experiment import Context
+from vlasov.plots.ablate_report import pictures
+
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
+
+@functools.cache
+def drawn():
+    """A report and its pages, once for all tests."""
+    config = AblateConfig(
+        width=8, n=6, depth=(2, 3), seeds=1, substeps=1, mlp=("relu",), residuals=("on", "0.5")
+    )
+    report = ABLATE.prepare(config)(Context())
+    return report, pictures(report, dataclasses.asdict(config))
+
+
+def test_each_depth_has_a_page_whose_lines_are_the_means():
+    report, figures = drawn()
+    assert set(figures) == {"ablation-depth-2", "ablation-depth-3"}
+    table = report.tables["ablation"]
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    page = [row for row in rows if row["depth"] == 3]
+    norms = figures["ablation-depth-3"].axes[0]
+    networks = list(dict.fromkeys((row["scheme"], row["residual"]) for row in page))
+    assert len(norms.get_lines()) == len(networks) == 7
+    for line, (scheme, residual) in zip(norms.get_lines(), networks, strict=True):
+        means = [r["norm"] for r in page if (r["scheme"], r["residual"]) == (scheme, residual)]
+        assert np.asarray(line.get_ydata()).tolist() == pytest.approx(means)
+
+
+def test_names_are_in_the_legend_and_every_panel_says_what_it_shows():
+    figure = drawn()[1]["ablation-depth-2"]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[:3] == ["no norm", "pre", "post"]
+    assert names[3:] == ["residual", "residual 0.5", "PDE, same weights"]
+    labels = [ax.get_ylabel() for ax in figure.axes]
+    assert len(labels) == len(set(labels)) == 9
+    assert all(labels)
+    assert "range of 1 seed" in figure.get_suptitle()
