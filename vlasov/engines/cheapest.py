@@ -18,7 +18,7 @@ from vlasov.engines.tree import Tree, branches
 
 _DIRECT: Engine = Direct()
 _FUSED: Engine = Fused()
-_NARROW = 3
+_NARROW = 2
 """Widths up to which the trees beat one centre wherever that is accurate."""
 
 
@@ -27,10 +27,10 @@ def cheapest(pairs: Pairs, tolerance: float) -> Engine:
     if pairs.wants_gradient or _few(pairs):
         return _FUSED
     work = _work(pairs)
-    seconds, best = _quadratic(pairs, work)
-    if work.width > _NARROW:
-        seconds, best = _about_one_centre(pairs, work, tolerance, (seconds, best))
-    return _near_linear(pairs, work, tolerance, (seconds, best))
+    best = _near_linear(pairs, work, tolerance, _quadratic(pairs, work))
+    if work.width <= _NARROW:
+        return best[1]
+    return _about_one_centre(pairs, work, tolerance, best)[1]
 
 
 def _few(pairs: Pairs) -> bool:
@@ -59,14 +59,17 @@ def _about_one_centre(
     return best if seconds is None or seconds >= best[0] else (seconds, engine)
 
 
-def _near_linear(pairs: Pairs, work: Work, tolerance: float, best: tuple[float, Engine]) -> Engine:
+def _near_linear(
+    pairs: Pairs, work: Work, tolerance: float, best: tuple[float, Engine]
+) -> tuple[float, Engine]:
     """The trees if they cost less than the best so far; first by a bound that is quick to see."""
     if branches(pairs) is not None or costs().near_linear(work) >= best[0]:
-        return best[1]
+        return best
     spread = dataclasses.replace(work, radius=radius_of(pairs))
-    if costs().near_linear(spread) >= best[0] or not holds(tolerance, pairs):
-        return best[1]
-    return Tree(tolerance)
+    seconds = costs().near_linear(spread)
+    if seconds >= best[0] or not holds(tolerance, pairs):
+        return best
+    return seconds, Tree(tolerance)
 
 
 def _work(pairs: Pairs) -> Work:

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from vlasov.engines.pairs import Pairs
 
-_SAMPLE = 1024
+_SAMPLE = 512
 _MIXED = np.random.default_rng(0).integers(1, 2**40, 8)
 """Factors that give each cell a number of its own; the widest tokens have 8 coordinates."""
-_CELL = 1.5
-"""Side of a cell: the square is about the spread of scores that a polynomial takes."""
+_CELL = 0.75
+"""Side of a cell: below it a polynomial takes the spread of scores at a low degree."""
 
 
 def radius_of(pairs: Pairs) -> float:

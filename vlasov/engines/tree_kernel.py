@@ -17,6 +17,8 @@ from numba import njit
 
 from vlasov.engines.compiling import INNER, VECTORS
 
+_STRIDE, _PRIME = 48271, 2**31 - 1  # Lehmer's generator of whole numbers
+
 
 @njit(nogil=True, cache=True)
 @no_type_check
@@ -49,9 +51,11 @@ def _ends(x):
 @no_type_check
 def _select(points, order, low, high, middle, side):
     """Bring the `middle` smallest coordinates of ``low .. high`` (both included) to the front."""
-    key = points[side]
+    key, draw = points[side], np.int64(1)
     while low < high:
-        pivot = _median(key[low], key[(low + high) // 2], key[high])
+        # anywhere: along a circle in order, ends and middle are the extremes, time after time
+        size, draw = high - low + 1, draw * _STRIDE % _PRIME
+        pivot = _median(key[low + draw % size], key[low + draw // 7 % size], key[high])
         end = _front(points, order, (low, high), side, pivot, np.int64(0))
         if middle < end:
             high = end - 1
