@@ -1,6 +1,6 @@
 """Clusters of very many tokens on the circle: when they appear, and how many of them last.
 
-    python benchmarks/metastable.py escape --n 1000 10000 100000 1000000 --seeds 12 12 12 4
+    python benchmarks/metastable.py escape --n 1000 10000 100000 1000000 --seeds 12 12 8 3
     python benchmarks/metastable.py count --n 100000 --beta 9 16 25 49 81 --seeds 4
 
 Uniform tokens under softmax attention. `escape`, beta = 5: the time at which the root of
@@ -79,7 +79,7 @@ def cluster_count(n: int, beta: float, seed: int) -> int:
     clusters = f"clusters:radius={2 * math.sin(0.25 / math.sqrt(beta))}"  # the chord of the gap
     until = 12 + math.log(n / 1000) / (2 * rate)
     run = vl.simulate(
-        equation(beta), vl.Cloud.sphere(n=n, d=2, seed=seed), until=until, step=until / 20,
+        equation(beta), vl.Cloud.sphere(n=n, d=2, seed=seed), until=until, step=until / 30,
         keep="last", save_at=(until,), observe=[clusters],
     )  # fmt: skip
     return int(run.observables[clusters][-1])

@@ -1,5 +1,6 @@
 """The experiment of `vlasov converge`: numbers, blocks, verdicts, warnings, refusals."""
 
+import dataclasses
 import math
 
 import pytest
@@ -17,7 +18,7 @@ from vlasov.experiments.monitor import Watch
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
-TINY = {"ns": (8, 16), "seeds": 4, "time": 0.2, "distance_seeds": 4, "reference_size": 64}
+TINY = {"ns": (8, 16), "seeds": (4,), "time": 0.2, "distance_seeds": 4, "reference_size": 64}
 
 
 def report(**settings):
@@ -25,9 +26,9 @@ def report(**settings):
 
 
 def test_the_numbers_of_a_cloud_do_not_depend_on_the_others(monkeypatch):
-    few = report(seeds=3, distance_seeds=3)
+    few = report(seeds=(3,), distance_seeds=3)
     monkeypatch.setattr(study_module, "_TOKENS", 32)  # several blocks
-    many = report(ns=(8, 16, 32), seeds=5)
+    many = report(ns=(8, 16, 32), seeds=(5,))
     for name in ("mean_n16", "coupling_n8", "distance_n8"):
         assert torch.equal(few.arrays[name], many.arrays[name][:3])
     other = report(seed=1)
@@ -42,6 +43,23 @@ def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path):
     assert carry_out(CONVERGE, config, folder, watch=watch).result["status"] == "interrupted"
     found = carry_out(CONVERGE, config, RunFolder.open(tmp_path / "run"), resume=True)
     assert found.tables == prepare(config)(Context()).tables
+
+
+def test_every_size_may_have_its_number_of_clouds():
+    found, same = report(seeds=(6, 3)), report()
+    assert [len(found.arrays[name]) for name in ("mean_n8", "mean_n16")] == [6, 3]
+    assert torch.equal(found.arrays["mean_n8"][:4], same.arrays["mean_n8"])
+    assert any("6 of 8, 3 of 16 tokens" in note for note in found.notes)
+    assert not any("Clouds:" in note for note in same.notes)
+
+
+def test_the_preset_of_the_rate_reaches_a_million():
+    preset = ConvergeConfig(**CONVERGE.presets["mean-field-rate"])
+    assert (preset.ns[0], preset.ns[-1]) == (1000, 10**6)
+    few = {"ns": (64, 256), "seeds": (4,), "reference_size": 1024, "engine": "dense"}
+    found = prepare(dataclasses.replace(preset, **few))(Context())
+    assert found.result["distance_to"] == "the limit"
+    assert 0 < found.result["reference_error_share"] < 0.05
 
 
 @pytest.mark.parametrize(
@@ -111,7 +129,7 @@ def test_a_coarse_reference_is_announced():
 
 def test_clouds_that_end_early_leave_their_size_out():
     # linear attention, one token: x' = x^3 blows up at 1/(2 x^2); small clouds do so early
-    settings = {"attention": "linear", "d": 1, "time": 1.1, "seeds": 12}
+    settings = {"attention": "linear", "d": 1, "time": 1.1, "seeds": (12,)}
     found = report(**settings, ns=(2, 64, 128))
     assert any("clouds of 2 tokens ended before" in note for note in found.notes)
     assert set(found.tables["errors"].column("n")) == {64, 128}
@@ -125,7 +143,8 @@ def test_clouds_that_end_early_leave_their_size_out():
         ({"ns": (100,)}, "two or more rising"),
         ({"ns": (100, 50)}, "two or more rising"),
         ({"mask": "causal", "ns": (100, 202)}, "202 is no multiple"),
-        ({"seeds": 1}, "'seeds' must be at least 2"),
+        ({"seeds": (1,)}, "'seeds' takes one number from 2 on"),
+        ({"seeds": (4, 4)}, "one for each of the 5 'ns'"),
         ({"distance_seeds": 0}, "'distance-seeds'"),
         ({"time": 0.0}, "'time' must be above 0"),
         ({"p": 0.5}, "'p' must be at least 1"),

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from scipy.special import ive
@@ -26,6 +27,16 @@ def test_the_slope_of_a_power_law_is_its_exponent():
     fit = fitted_slope(NS, samples, power=1.0, seed=0)
     assert (fit.slope, fit.low, fit.high) == pytest.approx((-0.7, -0.7, -0.7), abs=1e-12)
     assert math.exp(fit.intercept) == pytest.approx(3.0)
+
+
+def test_sizes_weigh_in_a_slope_by_their_clouds():
+    errors, counts = (1.0, 0.3, 0.2, 0.02), (64, 32, 8, 2)
+    samples = [
+        torch.full((m,), e, dtype=torch.float64) for e, m in zip(errors, counts, strict=True)
+    ]
+    fit = fitted_slope(NS, samples, power=2.0, seed=0)
+    exact = np.polyfit(np.log(NS), np.log(errors), 1, w=np.sqrt(counts))
+    assert (fit.slope, fit.intercept) == pytest.approx(tuple(exact), rel=1e-12)
 
 
 def test_the_interval_of_a_slope_holds_the_truth_as_often_as_it_says(generator):

@@ -1,5 +1,7 @@
 """The limits of a convergence study: passive tokens, flows and quantised laws agree."""
 
+import math
+
 import pytest
 import torch
 
@@ -107,7 +109,26 @@ def test_what_has_no_limit_is_refused_by_name(settings, phrase):
 
 def test_a_quantised_limit_that_blows_up_is_named():
     config = ConvergeConfig(
-        attention="unnormalised", d=1, time=5.0, reference_size=64, ns=(4, 8), seeds=2
+        attention="unnormalised", d=1, time=5.0, reference_size=64, ns=(4, 8), seeds=(2,)
     )
     with pytest.raises(NotFinite, match="reference cloud"):
         study_of(config).reference.points  # noqa: B018 - computed when asked for
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        # every point of half the size lies between two: 1/2N of a turn, of the length 2 from each
+        ({"geometry": "sphere", "law": "sphere"}, math.pi / 64),
+        ({"d": 1, "law": "cube", "time": 1e-9}, 1 / 64),
+    ],
+)
+def test_a_quantised_limit_estimates_its_own_distance(settings, error):
+    study = study_of(ConvergeConfig(reference_size=64, **settings))
+    assert study.reference_errors["distance"] == pytest.approx(error, rel=1e-6)
+
+
+def test_an_exact_limit_has_no_errors():
+    assert study_of(ConvergeConfig(d=1)).reference_errors == {}
+    wide = study_of(ConvergeConfig(d=3, law="cube", reference_size=64))
+    assert "distance" not in wide.reference_errors  # clouds are compared with draws

@@ -44,8 +44,25 @@ def test_errors_fits_and_rates_are_drawn(report):
     labels = [text.get_text() for text in left.get_legend().get_texts()]
     assert len(labels) == 5
     assert all(r"-0.500 \pm 0.020" in label for label in labels[:4])
+    assert labels[4] == "expected rate $n^{-1/2}$"
+    assert right.get_legend().get_texts()[1].get_text() == "expected rate"
     assert "W_1" in right.get_ylabel()
     assert right.get_xticks().tolist() == list(NS)
+
+
+def test_many_decades_are_marked_by_powers_of_ten(report):
+    table = report.tables["errors"]
+    far = tuple((name, n, n**-0.5, n**-0.5, n**-0.5) for name in NAMES for n in (1e3, 2e4, 1e6))
+    tables = report.tables | {"errors": Table(table.columns, far)}
+    figure = pictures(Report(report.result, tables), {"p": 1.0, "time": 1.0})["convergence"]
+    figure.draw_without_rendering()
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        low, high = axis.get_view_interval()
+        words = [text.get_text() for text in axis.get_ticklabels()]
+        inside = [k for k in range(-6, 8) if low <= 10.0**k <= high]
+        assert len(inside) >= 2
+        assert all(any(f"{{{k}}}" in word for word in words) for k in inside)
+        assert {text.get_math_fontfamily() for text in axis.get_ticklabels()} == {"stix"}
 
 
 def test_the_bias_is_drawn_beside_the_truth(report):

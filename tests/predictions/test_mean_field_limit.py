@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 MOMENTS = ("mean", "covariance", "observable")
 LINE = {
-    "d": 1, "cov": (0.1,), "time": 0.5, "step": 0.25, "seeds": 300, "ns": (40, 80, 160, 320, 640),
-    "reference_size": 1024, "distance_seeds": 2,
+    "d": 1, "cov": (0.1,), "time": 0.5, "step": 0.25, "seeds": (300,),
+    "ns": (40, 80, 160, 320, 640), "reference_size": 1024, "distance_seeds": 2,
 }  # fmt: skip
 SINKHORN = "sinkhorn:tolerance=1e-5"  # columns off by far less than a cloud is from its limit
 PLAIN = ["softmax", "l2", "linear", "unnormalised", "sigmoid", SINKHORN]
@@ -59,7 +59,7 @@ def test_the_coupling_error_of_compact_laws_falls_like_the_root_of_n():
 def test_two_heads_in_the_plane():
     settings = {
         "d": 2, "attention": "softmax+l2", "heads": 2, "query": "random", "key": "random",
-        "value": "random", "cov": (0.1, 0.03, 0.03, 0.07), "seeds": 200, "seed": 5,
+        "value": "random", "cov": (0.1, 0.03, 0.03, 0.07), "seeds": (200,), "seed": 5,
     }  # fmt: skip
     found = slopes(**settings, ns=(50, 100, 200, 400, 800), step=0.25)
     require_rate(found, ("coupling", *MOMENTS))
@@ -67,7 +67,7 @@ def test_two_heads_in_the_plane():
 
 def test_w1_in_three_dimensions():
     found = slopes(
-        d=3, law="cube:radius=0.5", ns=(50, 100, 200, 400, 800), seeds=30, distance_seeds=30,
+        d=3, law="cube:radius=0.5", ns=(50, 100, 200, 400, 800), seeds=(30,), distance_seeds=30,
         time=0.3, step=0.15, reference_size=2048,
     )  # fmt: skip
     slope, low, high, verdict = found["distance"]
@@ -79,7 +79,7 @@ def test_w1_in_three_dimensions():
 def test_v56_propagation_of_chaos_on_the_circle():
     settings = {
         "d": 2, "geometry": "sphere", "law": "von-mises:concentration=1", "beta": 2.0,
-        "time": 1.0, "step": 0.1, "seeds": 24, "distance_seeds": 24,
+        "time": 1.0, "step": 0.1, "seeds": (24,), "distance_seeds": 24,
     }  # fmt: skip
     found = slopes(**settings, ns=(64, 256, 1024, 4096), reference_size=4096)
     assert found["distance"][0] == pytest.approx(-0.498, abs=0.08)

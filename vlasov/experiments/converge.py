@@ -16,6 +16,7 @@ from vlasov.errors import NotFinite
 from vlasov.experiments.converge_config import ConvergeConfig
 from vlasov.experiments.converge_errors import KINDS
 from vlasov.experiments.converge_notes import stability, warnings
+from vlasov.experiments.converge_presets import PRESETS
 from vlasov.experiments.converge_rates import Rate, distance_rate, moment_rate
 from vlasov.experiments.converge_reference import FlowReference
 from vlasov.experiments.converge_slopes import Slope, fitted_slope
@@ -46,7 +47,7 @@ def prepare(config: ConvergeConfig) -> Job:
     return job
 
 
-CONVERGE = Experiment("converge", ConvergeConfig, prepare)
+CONVERGE = Experiment("converge", ConvergeConfig, prepare, PRESETS)
 
 
 def _measured(study: Study, context: Context) -> Found:
@@ -120,7 +121,7 @@ def _verdict(study: Study, name: str, fit: Slope, rate: Rate) -> str:
 def _losses(study: Study, found: Found) -> list[str]:
     lost = {n: int((~one["mean"].isfinite()).sum()) for n, one in found.items()}
     return [
-        f"{count} of {study.config.seeds} clouds of {n} tokens ended before t = "
+        f"{count} of {study.config.clouds(n)} clouds of {n} tokens ended before t = "
         f"{study.config.time:g}: n = {n} is left out of the slopes."
         for n, count in lost.items()
         if count
@@ -129,10 +130,8 @@ def _losses(study: Study, found: Found) -> list[str]:
 
 def _share(study: Study, fits: Mapping[str, Slope]) -> tuple[float, str]:
     """The error of the reference over the smallest measured one, where it is largest."""
-    errors = study.reference.errors
-    return max(
-        ((error / min(fits[k].errors), k) for k, error in errors.items()), default=(0.0, "")
-    )
+    errors = study.reference_errors.items()
+    return max(((error / min(fits[k].errors), k) for k, error in errors), default=(0.0, ""))
 
 
 def _coarse(study: Study, fits: Mapping[str, Slope]) -> list[str]:

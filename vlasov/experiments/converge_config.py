@@ -30,7 +30,9 @@ class ConvergeConfig(EquationConfig):
         "Default: 0.25 times the identity.",
     )
     ns: tuple[int, ...] = option((100, 200, 400, 800, 1600), "Numbers of tokens, as 100,200,400.")
-    seeds: int = option(200, "Clouds of each number of tokens.")
+    seeds: tuple[int, ...] = option(
+        (200,), "Clouds of each number of tokens: one for all, or as many as --ns holds."
+    )
     law: str | None = option(
         None,
         "Law of a token at the start: gaussian (with --mean and --cov), ball:radius=1, "
@@ -41,7 +43,9 @@ class ConvergeConfig(EquationConfig):
     time: float = option(0.5, "Time of the comparison, in layers times step.")
     step: float = option(0.1, "Size of a time step of the clouds.")
     integrator: str = option("rk4", "Method for fixed steps: euler, heun, rk4, dopri5, ...")
-    engine: str = option("auto", "How sums are evaluated: auto, direct, fused, tiled, dense.")
+    engine: str = option(
+        "auto", "How sums are evaluated: auto, tree, direct, fused, tiled, dense."
+    )
     reference: str = option(
         "auto",
         "The limit: flow (the affine flow of a Gaussian law), quantised (a large cloud of evenly "
@@ -61,6 +65,10 @@ class ConvergeConfig(EquationConfig):
     def __post_init__(self) -> None:
         check_converge_config(self)
 
+    def clouds(self, n: int) -> int:
+        """The number of clouds of n tokens."""
+        return self.seeds[0] if len(self.seeds) == 1 else self.seeds[self.ns.index(n)]
+
 
 def check_converge_config(config: ConvergeConfig) -> None:
     """Refuse settings out of range.
@@ -73,8 +81,8 @@ def check_converge_config(config: ConvergeConfig) -> None:
     if config.dtype is not None:
         choice(config.dtype, ("float64", "float32"), name="dtype")
     _sizes(config)
-    for name, least in (("d", 1), ("heads", 1), ("seeds", 2), ("groups", 1),
-                        ("distance_seeds", 2), ("reference_size", 2)):  # fmt: skip
+    for name, least in (("d", 1), ("heads", 1), ("groups", 1), ("distance_seeds", 2),
+                        ("reference_size", 2)):  # fmt: skip
         value = getattr(config, name)
         if value < least:
             raise InvalidValue(
@@ -91,11 +99,16 @@ def check_converge_config(config: ConvergeConfig) -> None:
 
 
 def _sizes(config: ConvergeConfig) -> None:
-    ns = config.ns
+    ns, seeds = config.ns, config.seeds
     if len(ns) < 2 or any(b <= a for a, b in pairwise(ns)) or ns[0] < 2:
         raise InvalidValue(
             f"'ns' takes two or more rising numbers from 2 on but got {','.join(map(str, ns))}. "
             "Write 100,200,400."
+        )
+    if len(seeds) not in (1, len(ns)) or min(seeds) < 2:
+        raise InvalidValue(
+            f"'seeds' takes one number from 2 on, or one for each of the {len(ns)} 'ns', but got "
+            f"{','.join(map(str, seeds))}. Write 200."
         )
     if config.groups < 1:
         raise InvalidValue(f"'groups' must be at least 1 but is {config.groups}. Raise it.")

@@ -67,6 +67,7 @@ def _log_bound(study: Study, radius: float) -> float | None:
 def warnings(study: Study) -> Iterator[str]:
     """Where the limit of n and that of time do not commute, or the theorem does not reach."""
     reference, time = study.reference, study.config.time
+    yield from _fewer(study)
     if study.source.gaussian is not None:
         yield (
             "A Gaussian law has no compact support: the mean-field theorem does not cover it, "
@@ -81,6 +82,14 @@ def warnings(study: Study) -> Iterator[str]:
             f"infinity and t to t* do not commute, and t = {time:g} is above {BEYOND:g} t*."
         )
     yield from _heavy_tails(study, reference)
+
+
+def _fewer(study: Study) -> Iterator[str]:
+    """How many clouds, where it is not the same number for every n."""
+    config = study.config
+    if len(set(config.seeds)) > 1:
+        counts = ", ".join(f"{config.clouds(n)} of {n}" for n in config.ns)
+        yield f"Clouds: {counts} tokens. Slopes weigh each n by its number of clouds."
 
 
 def _heavy_tails(study: Study, reference: FlowReference) -> Iterator[str]:

@@ -125,7 +125,7 @@ class QuantisedReference(Reference):
     @property
     def errors(self) -> Mapping[str, float]:
         """How far the moments are from those of a cloud of half the size."""
-        gaps = moment_gaps(moments(self._half_end), self.moments)
+        gaps = moment_gaps(moments(self.half_points), self.moments)
         return {name: float(gap) for name, gap in gaps.items()}
 
     @cached_property
@@ -133,7 +133,8 @@ class QuantisedReference(Reference):
         return self._end_of(self.config.reference_size)
 
     @cached_property
-    def _half_end(self) -> Tensor:
+    def half_points(self) -> Tensor:
+        """Those of a cloud of half the size."""
         return self._end_of(self.config.reference_size // 2)
 
     def _start(self, size: int) -> Cloud:

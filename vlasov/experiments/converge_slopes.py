@@ -2,7 +2,8 @@ r"""The slope of the logarithm of an error against log n, with an interval of co
 
 .. math:: \log \Bigl(\frac1S\sum_{k=1}^{S} e_{n,k}^{\,p}\Bigr)^{1/p} \approx a + r \log n
 
-by least squares. The interval is the 95 % percentile bootstrap over seeds, drawn anew for every n.
+by least squares, each n with the weight S_n: the variance of its logarithm is of order 1/S_n. The
+interval is the 95 % percentile bootstrap over seeds, drawn anew for every n.
 """
 
 __all__ = ["Slope", "fitted_slope"]
@@ -50,7 +51,7 @@ class Slope:
 
 
 def fitted_slope(
-    ns: Sequence[int], samples: Sequence[Float[Tensor, " s"]], *, power: float, seed: int
+    ns: Sequence[int], samples: Sequence[Float[Tensor, " _"]], *, power: float, seed: int
 ) -> Slope:
     """The slope of errors of many seeds, for each number of tokens.
 
@@ -65,13 +66,15 @@ def fitted_slope(
         raise InvalidValue("A slope needs errors above 0 but some n has none; look at the table.")
     drawn = torch.stack([_mean(_resampled(one, generator), power) for one in samples])
     log_n = torch.tensor(ns, dtype=torch.float64).log()
-    centred = log_n - log_n.mean()
-    weights = centred / centred.square().sum()
+    share = torch.tensor([float(len(one)) for one in samples], dtype=torch.float64)
+    share = share / share.sum()
+    centred = log_n - share @ log_n
+    weights = share * centred / (share @ centred.square())
     slope, slopes = weights @ means.log(), weights @ drawn.log()
     ends = torch.tensor([0.025, 0.975], dtype=torch.float64)
     low, high = slopes.quantile(ends).tolist()
     lows, highs = drawn.quantile(ends, dim=-1).tolist()
-    intercept = float(means.log().mean() - slope * log_n.mean())
+    intercept = float(share @ (means.log() - slope * log_n))
     return Slope(
         float(slope), intercept, low, high, tuple(ns), tuple(means.tolist()), tuple(lows),
         tuple(highs),

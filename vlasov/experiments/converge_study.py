@@ -3,6 +3,7 @@
 __all__ = ["Study", "study_of"]
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +16,12 @@ from vlasov.experiments.converge_config import ConvergeConfig
 from vlasov.experiments.converge_distances import conditional, journeys, line_distances
 from vlasov.experiments.converge_errors import moment_errors
 from vlasov.experiments.converge_moments import like, positions
-from vlasov.experiments.converge_reference import FlowReference, Reference, reference_of
+from vlasov.experiments.converge_reference import (
+    FlowReference,
+    QuantisedReference,
+    Reference,
+    reference_of,
+)
 from vlasov.experiments.converge_source import Source, source_of
 from vlasov.experiments.equation import equation_of
 from vlasov.geometry import Euclid, Sphere
@@ -47,6 +53,16 @@ class Study:
         return self.config.d == 2 and isinstance(self.pde.geometry, Sphere)
 
     @property
+    def reference_errors(self) -> Mapping[str, float]:
+        """Estimates of the errors of the limit itself, by name; none where it is exact."""
+        limit, config = self.reference, self.config
+        if not (isinstance(limit, QuantisedReference) and (self.on_line or self.on_circle)):
+            return limit.errors
+        half, full = (self._wide(x).flatten(0, 1) for x in (limit.half_points, limit.points))
+        gap = conditional(half, full, limit.groups, config.p, self.pde.geometry)
+        return {**limit.errors, "distance": gap}
+
+    @property
     def compared(self) -> str:
         """What clouds are at a distance from, in words."""
         return "the limit" if self.on_line or self.on_circle else "draws of the limit"
@@ -56,18 +72,10 @@ class Study:
         """Whether the bias of empirical distances is worth a picture, and the truth is known."""
         return self.config.d >= _WIDE and isinstance(self.reference, FlowReference)
 
-    @property
-    def solved(self) -> int:
-        """The number of clouds of one size whose distances are found by a solver."""
-        return min(self.config.distance_seeds, self.config.seeds)
-
     def blocks(self, n: int) -> list[range]:
         """The clouds of n tokens, in blocks that are moved together."""
-        size = max(_TOKENS // n, 1)
-        return [
-            range(first, min(first + size, self.config.seeds))
-            for first in range(0, self.config.seeds, size)
-        ]
+        size, clouds = max(_TOKENS // n, 1), self.config.clouds(n)
+        return [range(first, min(first + size, clouds)) for first in range(0, clouds, size)]
 
     def measure(self, n: int, block: range) -> dict[str, Tensor]:
         """The errors of the clouds of a block; NaN for one that ends before the limit."""
@@ -112,7 +120,7 @@ class Study:
         p, geometry = self.config.p, self.pde.geometry
         if self.on_line:
             return line_distances(x, self.reference.points, p)
-        count = sum(k < self.solved for k in block)
+        count = sum(k < self.config.distance_seeds for k in block)
         if count == 0:
             return torch.zeros(0, dtype=torch.float64)
         others = self._others(n, block[:count])
@@ -133,7 +141,7 @@ class Study:
 
     def _pairs(self, start: Tensor, end: Tensor, block: range) -> tuple[Tensor, Tensor]:
         """The distance of two clouds at the start and at the end, for pairs of neighbours."""
-        count = sum(k < self.solved for k in block) // 2
+        count = sum(k < self.config.distance_seeds for k in block) // 2
         groups, p, geometry = self.reference.groups, self.config.p, self.pde.geometry
         firsts = [j for j in range(0, 2 * count, 2) if bool(end[j : j + 2].isfinite().all())]
         before, after = (

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import (
     FixedLocator,
     FormatStrFormatter,
+    LogFormatterMathtext,
     LogLocator,
     NullFormatter,
     NullLocator,
 )
 
 from vlasov.experiments.report import Report, Table
-from vlasov.plots.style import CATEGORIES, FAINT, INK, dress, new_figure
+from vlasov.plots.style import CATEGORIES, FAINT, INK, dress, new_figure, typeset
 
 _MARKERS = ("o", "s", "^", "D", "v")
 _LABELS = {
@@ -28,6 +30,7 @@ _LABELS = {
     "observable": r"observable $\cos(e\cdot x - \pi/4)$",
 }
 _TOKENS = "tokens $n$"
+_MANY = 30.0  # beyond this ratio an axis is marked by powers of ten alone
 
 
 def pictures(report: Report, settings: Mapping[str, Any]) -> dict[str, Figure]:
@@ -48,7 +51,7 @@ def pictures(report: Report, settings: Mapping[str, Any]) -> dict[str, Figure]:
 
 def errors(report: Report, ax: Axes, labels: Mapping[str, str]) -> Axes:
     """Draw errors of these names against n: means with 95 % bands, fits and expected rates."""
-    table = report.tables["errors"]
+    table, rates = report.tables["errors"], set[float]()
     for k, (name, label) in enumerate(labels.items()):
         rows = [row[1:] for row in table.rows if row[0] == name]
         n, value, low, high = np.array(rows, dtype=np.float64).T
@@ -59,9 +62,13 @@ def errors(report: Report, ax: Axes, labels: Mapping[str, str]) -> Axes:
         ax.plot(n, line, color=CATEGORIES[k], lw=1.0)
         ax.plot(n, value, _MARKERS[k], color=CATEGORIES[k], ms=4, label=text)
         # the expected slopes from the start of the fit: one, or both ends of their interval
-        for rate in sorted({fit["steepest"], fit["flattest"]}):
+        ends = {fit["steepest"], fit["flattest"]}
+        rates |= ends
+        for rate in sorted(ends):
             expected = line[0] * (n / n[0]) ** rate
             ax.plot(n, expected, color=FAINT, lw=0.9, ls=(0, (4, 2)), zorder=0)
+    root = " $n^{-1/2}$" if rates == {-0.5} else ""
+    ax.plot([], [], color=FAINT, lw=0.9, ls=(0, (4, 2)), label=f"expected rate{root}")
     return _axes(ax, table)
 
 
@@ -76,20 +83,36 @@ def _axes(ax: Axes, table: Table) -> Axes:
     ax.set(xscale="log", yscale="log", xlabel=_TOKENS)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high * (high / low) ** 0.45)  # room for the legend
-    ax.plot([], [], color=FAINT, lw=0.9, ls=(0, (4, 2)), label="expected rate")
     ax.legend(frameon=False, loc="upper right", handlelength=1.6, borderaxespad=0.2)
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
-    ax.yaxis.set_major_formatter(FormatStrFormatter("%g"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    if high / low > _MANY:
+        _powers(ax.yaxis)
+    else:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+        ax.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
     return _ticks(ax, table)
 
 
 def _ticks(ax: Axes, table: Table) -> Axes:
-    """A tick at every measured n."""
-    ax.xaxis.set_major_locator(FixedLocator(np.unique(_numbers(table, "n")).tolist()))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    """A tick at every measured n, or at the powers of ten among many."""
+    n = np.unique(_numbers(table, "n"))
+    if n[-1] / n[0] > _MANY:
+        _powers(ax.xaxis)
+    else:
+        ax.xaxis.set_major_locator(FixedLocator(n.tolist()))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     return dress(ax)
+
+
+def _powers(axis: Axis) -> None:
+    """Label powers of ten, and mark the numbers between them."""
+    axis.set_major_locator(LogLocator())
+    axis.set_major_formatter(LogFormatterMathtext())
+    axis.set_minor_locator(LogLocator(subs="auto"))
+    axis.set_minor_formatter(NullFormatter())
+    for label in axis.get_ticklabels():
+        typeset(label)
 
 
 def _numbers(table: Table, name: str) -> Float[np.ndarray, " rows"]:
