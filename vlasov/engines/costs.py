@@ -14,6 +14,7 @@ Source: spec, engines page, "Rule behind engine='auto'".
 
 __all__ = ["Costs", "Work", "calibrated_file", "costs", "few_pairs", "forget"]
 
+import dataclasses
 import functools
 import json
 import math
@@ -28,6 +29,8 @@ Rates = dict[str, list[float]]
 Grid = list[list[float]]
 
 FORMAT = 1
+_HALVES_END = 4096
+"""Causal sums of the trees are direct within so many tokens."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,11 @@ class Costs:
             return math.inf
         channels = (1 + work.values) / (1 + d)
         n = (work.queries + work.keys) / 2
-        halves = max(1.0, math.log2(n / 1024)) / 2 if work.triangular else 1.0
-        return self._tree(str(d), n, work.radius) * channels * halves
+        whole = self._tree(str(d), n, work.radius) * channels
+        if not work.triangular:
+            return whole
+        ends = dataclasses.replace(work, keys=min(work.keys, _HALVES_END))
+        return whole * max(0.0, math.log2(n / _HALVES_END)) / 2 + self.quadratic("direct", ends)
 
     def _tree(self, d: str, n: float, radius: float) -> float:
         grid = self.trees[d]

@@ -24,7 +24,7 @@ from vlasov.engines.engine_report import collecting, note
 from vlasov.engines.pairs import Pairs
 
 _EPS = torch.finfo(torch.float64).eps
-_END = 1024
+_END = 4096
 """Sums of no more tokens than this are direct."""
 
 
