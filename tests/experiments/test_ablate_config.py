@@ -19,11 +19,11 @@ SMALL = {"width": 8, "n": 6, "depth": (3,), "seeds": 2, "substeps": 2}
         ({"n": 1}, "'n' must be at least 2"),
         ({"schemes": ("post-ln",)}, "did you mean 'post'"),
         ({"residuals": ("of",)}, "Unknown residual scale 'of'"),
-        ({"depth": ()}, "number of depths"),
         ({"mlp": ("reul",)}, "did you mean 'relu'"),
         ({"pde": ("atention",)}, "Unknown part of the continuous system"),
         ({"pde": ("stability:rate=-1",)}, "rate of stability must be above 0"),
         ({"dtype": "float16"}, "float32"),
+        ({"attention": "none"}, "Add --pde none"),
     ],
 )
 def test_settings_without_meaning_are_refused(settings, sentence):

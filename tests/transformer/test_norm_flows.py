@@ -21,7 +21,7 @@ SPECS = {
     "post": f"post:{PLAIN}",
     "pre": f"pre:{PLAIN}",
     "peri": f"peri:{PLAIN}",
-    "ngpt": "ngpt:eps=0",
+    "ngpt": "ngpt:alpha=1,eps=0",
     "ln-scaling": f"ln-scaling:{PLAIN}",
     "mix": f"mix:{PLAIN},post=0.5",
 }

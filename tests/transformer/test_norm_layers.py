@@ -160,3 +160,10 @@ def test_every_setting_is_said_in_words():
             continue
     # no residual: one scale; mix: no sharing
     assert len(said) == len(NORMS) * 2 * (4 + 4 + 1) * 2 - 2 * (4 + 4 + 1)
+
+
+def test_ngpt_goes_a_twentieth_of_the_way_to_the_branch_unless_told_otherwise(generator):
+    x, b = (torch.nn.functional.rms_norm(_points(generator, 5, WIDTH), (WIDTH,)) for _ in "xb")
+    part = torch.nn.functional.rms_norm(0.95 * x + 0.05 * b, (WIDTH,))
+    assert_close(_layer("ngpt").wrap(x, lambda y: 3 * b), part, rtol=1e-5, atol=1e-5)
+    assert_close(_layer("ngpt:alpha=1").wrap(x, lambda y: 3 * b), b, rtol=1e-5, atol=1e-5)

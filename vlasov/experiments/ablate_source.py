@@ -1,6 +1,6 @@
 """Where the networks and tokens of an ablation come from: a random draw or a checkpoint."""
 
-__all__ = ["source_of"]
+__all__ = ["architecture", "source_of"]
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from vlasov.errors import InvalidValue
 from vlasov.experiments.ablate_cases import OWN, Case, cases_of
 from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_network import Network, Source, Subject
+from vlasov.experiments.ablate_sizes import sizes_of
 from vlasov.experiments.cloud_checks import DTYPES
 from vlasov.experiments.cloud_tokens import SAMPLE
 from vlasov.pretrained import pretrained_tower, with_stabilisers
@@ -23,7 +24,7 @@ def source_of(config: AblateConfig) -> Source:
     """The source that the settings name.
 
     Raises:
-        InvalidValue: for a text that is not there.
+        InvalidValue: for a text that is not there, or a PDE of networks without attention.
         UnknownName: for a checkpoint that is not there.
     """
     return _random(config) if config.pretrained is None else _trained(config)
@@ -31,24 +32,31 @@ def source_of(config: AblateConfig) -> Source:
 
 def _random(config: AblateConfig) -> Source:
     """Random networks on tokens of N(0, I): those of one seed share weights and tokens."""
-    dtype = DTYPES[config.dtype or "float64"]
+    if config.attention == "none" and config.pde != ("none",):
+        raise InvalidValue(
+            "Networks without attention have no continuous system to compare with but 'pde' is "
+            f"'{','.join(config.pde)}'. Add --pde none."
+        )
+    dtype, sizes = DTYPES[config.dtype or "float64"], sizes_of(config)
 
     def subject(case: Case, number: int) -> Subject:
         seed = config.seed + number
-        model = Transformer(_architecture(config, case), case.stabilisers(), seed=seed)
+        model = Transformer(architecture(config, case), case.stabilisers(), seed=seed)
         generator = torch.Generator().manual_seed(seed + _TOKENS)
-        points = torch.randn(config.n, config.width, generator=generator, dtype=torch.float64)
+        points = torch.randn(sizes.n, sizes.width, generator=generator, dtype=torch.float64)
         placed = model.to(device=config.device, dtype=dtype)
         return Subject(Network(placed), points.to(device=config.device, dtype=dtype), seed)
 
-    return Source(subject, cases_of(config), [config.n] * config.seeds, "seed")
+    return Source(subject, cases_of(config), [sizes.n] * config.seeds, "seed")
 
 
-def _architecture(config: AblateConfig, case: Case) -> TransformerConfig:
+def architecture(config: AblateConfig, case: Case) -> TransformerConfig:
+    """The random network of a case without its stabilisers; it takes points."""
+    sizes = sizes_of(config)
     return TransformerConfig(
-        width=config.width,
+        width=sizes.width,
         depth=case.depth,
-        heads=config.heads,
+        heads=sizes.heads,
         attention=config.attention,
         beta=config.beta,
         causal=config.causal,

@@ -17,8 +17,9 @@ from vlasov.transformer.norm_scheme import NormedScheme, NormScheme
 class Ngpt(NormedScheme):
     r"""Tokens on a sphere drawn towards the normalised branch, :math:`N(x + a c (N(F(x)) - x))`.
 
-    The norm is RMS, without gain. `alpha` is a. Only the update of the tokens is taken over: the
-    weights are not normalised.
+    The norm is RMS, without gain. `alpha` is a, fixed where the paper starts to train it; at 1 the
+    branch replaces the state. Only the update of the tokens is taken over: the weights are not
+    normalised.
 
     Source: Loshchilov et al., nGPT, arXiv:2410.01131, Eqs. (10) and (11).
     """
@@ -26,7 +27,7 @@ class Ngpt(NormedScheme):
     name: ClassVar[str] = "ngpt"
     kind: str = "rms"
     gain: bool = False
-    alpha: float = 1.0
+    alpha: float = 0.05
 
     def build(  # noqa: D102
         self, width: int, layer: int = 0, depth: int = 1, *, residual: bool = True
