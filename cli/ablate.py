@@ -11,5 +11,6 @@ command = experiment_command(
     "Show what residual connections and norms do, layer by layer.\n\n"
     "A grid of norm schemes, residual connections, depths and seeds, at initialisation: token "
     "norm, cosines, ranks, distances and gradients of every layer, a verdict for each network, "
-    "and the same weights as a continuous system without stabilisers.",
+    "and the same weights as a continuous system without stabilisers. With --task the networks "
+    "are trained instead: losses, gradients and the stable range of learning rates.",
 )

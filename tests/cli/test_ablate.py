@@ -28,12 +28,27 @@ def test_the_grid_is_a_table_a_page_and_words(call):
         assert word in result.output
 
 
+def test_a_task_trains_the_grid(call):
+    words = ("--task", "reverse", "--schemes", "pre", "--residuals", "on", "--rates", "1e-3,1e-2")
+    result = call("ablate", *SMALL, "--heads", "2", "--steps", "4", "--batch", "2", *words)
+    assert result.exit_code == 0, result.stderr
+    assert (Path("run") / "training.png").exists()
+    with (Path("run") / "summary.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["rate"] for row in rows] == ["0.001", "0.01"]
+    assert {"first_loss", "last_loss", "first_gradient", "update_ratio"} <= rows[0].keys()
+    for word in ("near chance", "stable: no seed diverged", "training.csv: 8 rows"):
+        assert word in result.output
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         ("--schemes pree", "did you mean 'pre'"),
         ("--heads 3", "no multiple of 3"),
         ("--seeds 0", "'seeds' must be at least 1"),
+        ("--task listops", "'listops' has no generator"),
+        ("--rates 1e-3,1e-2", "'rates' is a choice for training"),
     ],
 )
 def test_a_refusal_is_a_sentence_and_writes_nothing(call, words, sentence):

@@ -91,6 +91,16 @@ def test_auto_never_takes_trees_that_cannot_hold_the_tolerance(cache):
     assert type(Auto(1e-15).choice(_pairs(ball(20_000, 2, 4.0)))) is Direct
 
 
+@pytest.mark.parametrize(
+    "changes", [{"centre": ["x", "y"]}, {"radii": [float("nan")]}, {"calls": 3}]
+)
+def test_a_table_of_no_numbers_is_passed_over_with_a_warning(changes, cache):
+    packaged = costs.costs()
+    _write(cache, **changes)
+    with pytest.warns(UserWarning, match="cannot be read"):
+        assert costs.costs() == packaged
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"format": 0}', '{"format": 1, "costs": {"a": 1}}'])
 def test_a_damaged_table_is_passed_over_with_a_warning(text, cache):
     packaged = costs.costs()

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from vlasov.engines import Dense, Tree
+from vlasov.engines import Dense, Monomials, Tree
 from vlasov.engines.engine_report import collecting
 from vlasov.errors import EngineUnsupported, NotFinite
 
@@ -110,3 +110,18 @@ def test_the_report_of_a_log_sum_has_its_bound():
         Tree(1e-6).log_sum(x, x, torch.zeros(1, 3_000, dtype=torch.float64))
     assert 0 < reports[0].log_bound < 1e-6
     assert reports[0].bound == 0
+
+
+@pytest.mark.parametrize("engine", [Tree(), Monomials()])
+@pytest.mark.parametrize("size", [1e-310, 1e-170, 1e160, 1e300])
+def test_values_of_any_size_keep_their_relative_bound(engine, size):
+    g = torch.Generator().manual_seed(3)
+    x = torch.randn(1, 400, 2, generator=g, dtype=torch.float64) / 2
+    flat = torch.zeros(1, 400, dtype=torch.float64)
+    with collecting() as reports:
+        found = engine.average(x, x, x * size, flat)
+    wanted = Dense().average(x, x, x * size, flat)
+    off = float(((found - wanted) / size).norm(dim=-1).max())
+    assert off <= reports[0].bound / size * (1 + 1e-3) + 1e-13
+    assert 0 < reports[0].bound / size < 1e-6
+    assert 0 < reports[0].log_bound < 1e-6

@@ -47,3 +47,18 @@ def test_names_are_in_the_legend_and_every_panel_says_what_it_shows():
     assert len(labels) == len(set(labels)) == 9
     assert all(labels)
     assert "range of 1 seed" in figure.get_suptitle()
+
+
+def test_gradients_near_the_largest_float_are_drawn():
+    report, _ = drawn()
+    table = report.tables["ablation"]
+    layer, gradient = (table.columns.index(name) for name in ("layer", "gradient"))
+    rows = tuple(
+        (*row[:gradient], *[1e300] * 3, *row[gradient + 3 :]) if row[layer] == 0 else row
+        for row in table.rows
+    )
+    tables = {**report.tables, "ablation": dataclasses.replace(table, rows=rows)}
+    figures = pictures(dataclasses.replace(report, tables=tables), {"attention": "softmax"})
+    for figure in figures.values():
+        figure.canvas.draw()
+        assert figure.axes[3].get_ylim()[1] > 1e100

@@ -2,6 +2,7 @@
 
 __all__ = ["Sums", "certified_whole", "holds", "least_tolerance", "require_finite"]
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,15 +49,16 @@ def certified_whole(tolerance: float, pairs: Pairs, trees: "Trees | None" = None
     _require_possible(tolerance, pairs)
     own = trees or tree_sums.trees_over(pairs.q.numpy(), pairs.k.numpy())
     top = pairs.logits.max()
-    logits = (pairs.logits - top).numpy()
-    found = tree_sums.certified_sum(own, pairs.v.numpy(), logits, tolerance)
-    note(found.report)
+    logits, scale = (pairs.logits - top).numpy(), pairs.value_scale()
+    found = tree_sums.certified_sum(own, (pairs.v / scale).numpy(), logits, tolerance)
     if trees is None or pairs.v.shape[-1]:
         tree_sums.check(found)
-    logs, bounds = torch.from_numpy(found.logs) + top, torch.from_numpy(found.bounds)
+    logs, bounds = torch.from_numpy(found.logs) + top, torch.from_numpy(found.bounds) * scale
     # adding the largest logit rounds once more
     log_bounds = found.log_bound + torch.finfo(torch.float64).eps * logs.abs()
-    return Sums(torch.from_numpy(found.averages), logs, bounds, log_bounds)
+    largest = float(bounds.max()), float(log_bounds.max())
+    note(dataclasses.replace(found.report, bound=largest[0], log_bound=largest[1]))
+    return Sums(torch.from_numpy(found.averages) * scale, logs, bounds, log_bounds)
 
 
 def _nothing(pairs: Pairs) -> Sums:

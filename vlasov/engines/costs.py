@@ -16,9 +16,11 @@ __all__ = ["Costs", "Work", "calibrated_file", "costs", "few_pairs", "forget"]
 
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -74,6 +76,12 @@ class Costs:
     sizes: list[int]
     radii: list[float]
     trees: dict[str, Grid]
+
+    def numbers(self) -> Iterator[float]:
+        """Every number of the table."""
+        yield from itertools.chain(self.calls.values(), self.centre, self.widths, self.sizes)
+        yield from itertools.chain(self.radii, *self.pairs.values())
+        yield from itertools.chain(*(row for grid in self.trees.values() for row in grid))
 
     def quadratic(self, engine: str, work: Work) -> float:
         """Seconds of an engine that meets every pair."""
@@ -149,7 +157,7 @@ def costs() -> Costs:
     if path.exists():
         try:
             return _read(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             warnings.warn(
                 f"The cost table '{path}' cannot be read ({type(error).__name__}: {error}); the "
                 "one of the package is used. Run `vlasov bench --calibrate` again.",
@@ -177,4 +185,7 @@ def _read(text: str) -> Costs:
     content = json.loads(text)
     if content["format"] != FORMAT:
         raise ValueError(f"its format is {content['format']} and {FORMAT} was wanted")
-    return Costs(**content["costs"])
+    found = Costs(**content["costs"])
+    if not all(0 <= x < math.inf for x in found.numbers()):
+        raise ValueError("a cost is no number, or negative")
+    return found

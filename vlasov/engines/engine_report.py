@@ -13,7 +13,8 @@ class EngineReport:
     """One or many sums: how large the error can be, and where the time went.
 
     `bound` is the largest over the targets of a bound of the absolute error of the average (of any
-    coordinate), `log_bound` that of a log-sum; shares are of pairs of tokens.
+    coordinate), `log_bound` that of a log-sum; both before the answer is rounded to the number
+    format of the tokens. Shares are of pairs of tokens.
     """
 
     engine: str

@@ -17,8 +17,9 @@ Source: spec, engines page, "Higher d".
 
 __all__ = ["Monomials"]
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -97,7 +98,9 @@ class Monomials(Engine):
 
     def _one(self, pairs: Pairs) -> Tensor:
         operands = (pairs.q, pairs.k, pairs.v)
-        if not all(bool(x.isfinite().all()) for x in operands) or bool(pairs.logits.isnan().any()):
+        if not all(bool(x.isfinite().all()) for x in operands) or not bool(
+            (pairs.logits < math.inf).all()
+        ):
             raise NotFinite(
                 "Engine 'monomials' needs finite tokens but found NaN or infinity; repair them."
             )
@@ -105,10 +108,13 @@ class Monomials(Engine):
         if not len(present.k) or not len(pairs.q):
             nothing = pairs.v.new_zeros(len(pairs.q), pairs.v.shape[-1])
             return functional.pad(nothing, (0, 1), value=-torch.inf)
-        top = present.logits.max()
-        found = monomial_sum(pairs.q, present.k, present.v, present.logits - top, self.tolerance)
-        note(found.report)
-        return torch.cat([found.averages, (found.logs + top).unsqueeze(-1)], dim=-1)
+        top, scale = present.logits.max(), present.value_scale()
+        logits = present.logits - top
+        found = monomial_sum(pairs.q, present.k, present.v / scale, logits, self.tolerance)
+        logs = found.logs + top
+        log_bound = found.log_bound + torch.finfo(torch.float64).eps * float(logs.abs().max())
+        note(replace(found.report, bound=found.bound * scale, log_bound=log_bound))
+        return torch.cat([found.averages * scale, logs.unsqueeze(-1)], dim=-1)
 
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor:
         raise _refusal("a kernel that is no exponential")
@@ -124,7 +130,7 @@ def _members(pairs: Pairs) -> Iterator[Pairs]:
     """Each member of a batch, in float64."""
     batch = pairs.batch
     q, k, v, logits = (
-        x.detach().double().expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:])
+        x.detach().double().expand(*batch, *x.shape[-2:]).reshape(batch.numel(), *x.shape[-2:])
         for x in (pairs.q, pairs.k, pairs.v, pairs.logits.unsqueeze(-1))
     )
     members = zip(q, k, v, logits.squeeze(-1), strict=True)

@@ -7,6 +7,7 @@ r"""The operands of one sum over a cloud, as one value.
 __all__ = ["Pairs"]
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -69,6 +70,11 @@ class Pairs:
         lowers = _longest(k - centre) < _longest(k)
         centre = torch.where(lowers, centre, 0.0)
         return dataclasses.replace(self, k=self.k - centre), centre
+
+    def value_scale(self) -> float:
+        """A power of two near the largest value: squares of values over it stay in range."""
+        largest = float(self.v.detach().abs().max()) if self.v.numel() else 0.0
+        return math.ldexp(1.0, min(max(math.frexp(largest)[1], -1021), 1023)) if largest else 1.0
 
     def blocks(self, rows: int) -> "Iterator[Pairs]":
         """The same sum for `rows` queries at a time."""

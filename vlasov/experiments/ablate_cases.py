@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vlasov.experiments.ablate_config import AblateConfig
+from vlasov.experiments.ablate_sizes import sizes_of
 from vlasov.transformer import Stabilisers
 
 FLOW = "pde"
@@ -16,6 +17,7 @@ OWN = "own"
 """The norm or the second branch that a checkpoint was trained with."""
 
 _RANDOM = {"schemes": ("none", "pre", "post"), "residuals": ("on", "off"), "mlp": ("none", "relu")}
+_TASK = _RANDOM | {"mlp": ("relu",)}
 _TRAINED = {"schemes": (OWN, "none"), "residuals": ("on", "mlp", "off"), "mlp": ("none", OWN)}
 _RESIDUALS: Mapping[str, bool | str] = {
     "on": True,
@@ -84,10 +86,11 @@ def cases_of(config: AblateConfig, *, trained_depth: int | None = None) -> list[
 
     One without MLP has no case with the residual of the MLP alone.
     """
-    usual = _RANDOM if trained_depth is None else _TRAINED
+    usual = _RANDOM if config.task is None else _TASK
+    usual = usual if trained_depth is None else _TRAINED
     names = ("mlp", "residuals", "schemes")
     words = [getattr(config, name) or usual[name] for name in names]
-    depths = config.depth if trained_depth is None else (trained_depth,)
+    depths = sizes_of(config).depth if trained_depth is None else (trained_depth,)
     cases = [
         Case(scheme=scheme, residual=residual, mlp=mlp, depth=depth)
         for depth, (mlp, residual, scheme) in itertools.product(depths, itertools.product(*words))

@@ -24,6 +24,7 @@ from vlasov.experiments.ablate_tables import (
 from vlasov.experiments.experiment import Context, Experiment, Job
 from vlasov.experiments.pieces import Pieces
 from vlasov.experiments.report import Report
+from vlasov.experiments.train_run import training
 from vlasov.transformer.denormals import flushed_denormals
 
 Piece = Mapping[str, Tensor]
@@ -105,6 +106,8 @@ def _joined(parts: Sequence[Piece]) -> dict[str, Tensor]:
 
 
 def _prepare(config: AblateConfig) -> Job:
+    if config.task is not None:
+        return training(config)
     switches, source = Switches.read(config.pde), source_of(config)
     for case in source.cases:  # what cannot be built is refused before a file is touched
         source.subject(case, 0)
@@ -120,6 +123,7 @@ ABLATE = Experiment(
             "schemes": ("none", "pre", "post", "peri", "mix", "ngpt", "ln-scaling", "sphere"),
         },
         "scaling": {"schemes": ("none", "pre"), "residuals": ("on", "1/sqrt(L)", "1/L")},
+        "rates": {"task": "reverse", "seeds": 3, "rates": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)},
     },
 )
 """`vlasov ablate`."""

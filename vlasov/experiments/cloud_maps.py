@@ -4,7 +4,7 @@ __all__ = ["chosen_projections", "cloud_projections"]
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor
@@ -98,7 +98,7 @@ def _from_file(config: EquationConfig) -> ParameterPath:
     if missing:
         raise InvalidValue(f"'{path}' lacks the arrays {', '.join(missing)}. Add them.")
     if arrays["query"].ndim < 4:
-        return Projections(**arrays)
+        return _maps(arrays)
     layers = {len(array) for array in arrays.values()}
     if len(layers) > 1:
         raise InvalidValue(
@@ -109,10 +109,14 @@ def _from_file(config: EquationConfig) -> ParameterPath:
 
 def _stack(arrays: Mapping[str, Tensor], count: int, config: EquationConfig) -> LayeredProjections:
     def layer(index: int) -> Projections:
-        return Projections(**{name: array[index] for name, array in arrays.items()})
+        return _maps({name: array[index] for name, array in arrays.items()})
 
     return LayeredProjections(
         tuple(layer(index) for index in range(count)),
         duration=config.layer_time,
         interpolation=config.interpolation,
     )
+
+
+def _maps(arrays: Mapping[str, Any]) -> Projections:
+    return Projections(**arrays)

@@ -39,8 +39,8 @@ def engine_curves(table: Table, ax: Axes, radius: float) -> Axes:
         if points:
             ax.plot(*zip(*points, strict=True), "o-", color=CATEGORIES[k], ms=3, lw=1, label=name)
     points = _points(table, radius, "auto")
-    look: dict[str, Any] = {"mfc": "none", "mec": INK, "ms": 7, "mew": 0.9, "ls": "none", "label": "auto"}
-    ax.plot(*zip(*points, strict=True), "o", **look)
+    look: dict[str, Any] = {"mfc": "none", "mec": INK, "ms": 7, "mew": 0.9, "ls": "none"}
+    ax.plot(*zip(*points, strict=True), "o", label="auto", **look)
     ax.set(xscale="log", yscale="log", xlabel="tokens $n$")
     return ax
 

@@ -8,6 +8,8 @@ of those times. With :math:`V_i = T_i V` the system i runs :math:`T_i` times as 
 
 __all__ = ["FRACTIONS", "KINDS", "ends", "paths"]
 
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -70,7 +72,7 @@ def paths(
         end: the end time of each.
     """
     maps = pde.projections.maps() if isinstance(pde.projections, Projections) else {}
-    faster = {**maps, "value": maps["value"] * end.to(cov).reshape(-1, 1, 1, 1)}
+    faster: dict[str, Any] = {**maps, "value": maps["value"] * end.to(cov).reshape(-1, 1, 1, 1)}
     timed = pde.replace(projections=Projections(**faster))
     run = reduce(timed, _centred(cov), until=1.0, save_at=FRACTIONS[1:], rtol=1e-7, atol=1e-10)
     return coordinates(run.cov)
