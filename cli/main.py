@@ -10,7 +10,7 @@ import click
 
 COMMANDS = {
     "ablate": "Show what residual connections and norms do, layer by layer.",
-    "bench": "Time one sum by every engine on this machine, and fit the rule of auto to it.",
+    "bench": "Time one softmax sum by every engine, and say which one 'auto' takes.",
     "converge": "Measure how fast n tokens approach the mean-field limit.",
     "distance": "Measure how far apart two laws are, and say how that is known.",
     "energy": "Follow the energy that an equation descends, and test its convexity.",
