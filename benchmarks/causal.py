@@ -72,7 +72,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     print(describe())
-    line("ball", bench_cloud("ball", 3_000, given.d, 1.0), 1.0, given.tolerance)  # compiles
+    line("ball", bench_cloud("ball", 9_000, given.d, 1.0), 1.0, given.tolerance)  # compiles
     for n in given.n:
         print(f"\nn = {n:,}, d = {given.d}, tolerance {given.tolerance:g}")
         print(f"{'cloud':<10}{'R':>6}{'seconds':>9}{'x torch':>9}{'error':>10}{'bound':>10}")
