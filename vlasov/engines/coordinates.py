@@ -1,4 +1,4 @@
-# pyright: basic, reportCallIssue=false
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
 r"""One pass over a tile of keys, whose coordinates stand each in a row of its own.
 
@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numba.extending import intrinsic, overload
 
-from vlasov.engines.compiling import VECTORS
-from vlasov.engines.power_of_two import FAST, exponential, logistic
+from vlasov.engines.compiling import REORDERED, VECTORS
+from vlasov.engines.power_of_two import exponential, logistic
 
 
 @no_type_check
@@ -43,7 +43,7 @@ def dot(a, b, start):
     raise NotImplementedError
 
 
-@overload(dot, jit_options={"fastmath": FAST})
+@overload(dot, jit_options=REORDERED)
 @no_type_check
 def _dot_of(a, b, start):
     if len(a) == 1:
@@ -56,7 +56,7 @@ def _plus(total, weight, values):
     raise NotImplementedError
 
 
-@overload(_plus, jit_options={"fastmath": FAST})
+@overload(_plus, jit_options=REORDERED)
 @no_type_check
 def _plus_of(total, weight, values):
     if len(total) == 1:

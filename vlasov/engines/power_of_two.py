@@ -1,4 +1,4 @@
-# pyright: basic, reportCallIssue=false
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
 r"""The exponential to the base 2, written out, so that loops around it become vectors.
 
@@ -7,7 +7,7 @@ r"""The exponential to the base 2, written out, so that loops around it become v
 with a polynomial for :math:`2^r`; :math:`2^n` is added to the bits of its exponent.
 """
 
-__all__ = ["FAST", "exponential", "logistic"]
+__all__ = ["exponential", "logistic"]
 
 from typing import no_type_check
 
@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-FAST = {"arcp", "contract", "ninf", "nnan", "nsz", "reassoc"}
+from vlasov.engines.compiling import REORDERED, VECTORS
 
 # 2^r on [-1/2, 1/2] interpolated at Chebyshev nodes: relative errors 3.2e-16 and 2e-8.
 _DOUBLE = (
@@ -66,7 +66,7 @@ def _times_power(typingctx, p, n):
 
 
 # Written out: a loop over the coefficients would be compiled once for each of them.
-@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=FAST)
+@njit(**VECTORS)
 @no_type_check
 def _double(r):
     c = _DOUBLE
@@ -74,7 +74,7 @@ def _double(r):
     return ((((p * r + c[6]) * r + c[7]) * r + c[8]) * r + c[9]) * r + c[10]
 
 
-@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=FAST)
+@njit(**VECTORS)
 @no_type_check
 def _single(r):
     c = _SINGLE
@@ -88,7 +88,7 @@ def exponential(t):
     raise NotImplementedError
 
 
-@overload(exponential, jit_options={"fastmath": FAST})
+@overload(exponential, jit_options=REORDERED)
 @no_type_check
 def _exponential_of(t):
     lowest, polynomial = _LOWEST_DOUBLE, _double
@@ -109,7 +109,7 @@ def logistic(t):
     raise NotImplementedError
 
 
-@overload(logistic, jit_options={"fastmath": FAST, "error_model": "numpy"})
+@overload(logistic, jit_options={**REORDERED, "error_model": "numpy"})
 @no_type_check
 def _logistic_of(t):
     # -t beyond the range of the exponential would wrap around in the bits of its exponent

@@ -10,11 +10,10 @@ for the centres a and c of the nodes, up to the relative error of the polynomial
 
 `operands` are queries, keys, logits, channels (values whose first row is ones) and minus the
 shift of each query; `trees` are spans and facts of the queries, then of the keys; `basis` are
-starts, stems and coefficients. An `item` is a query node, a key node and the number of a
-polynomial.
+starts, stems and coefficients. `items` are rows (query node, key node, number of a polynomial).
 """
 
-__all__ = ["moments_of", "spread_to"]
+__all__ = ["gather_moments", "spread"]
 
 from typing import no_type_check
 
@@ -22,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from vlasov.engines.compiling import INNER
+from vlasov.engines.expansion import LONGEST
 from vlasov.engines.tree_lanes import LANES, evaluate, exponents, gather, powers_of, raised
 
 _LN2 = 0.6931471805599453
@@ -38,48 +38,66 @@ def _moved(points, low, high, centre, factor, offset):
 
 @njit(**INNER)
 @no_type_check
-def moments_of(scene, item, room, moments):
-    """Fill the moments of a key node tilted by a query node; the exponent they are scaled by."""
-    operands, trees, basis = scene
-    (_, k, logits, channels, _), (_, facts, spans, centres) = operands, trees
-    (offset, ladder, powers, _), (starts, all_stems, coefficients) = room, basis
-    tilt, centre, m = facts[item[0]], centres[item[1]], item[2]
-    stems = all_stems[starts[m] : starts[m + 1] + 1]
-    first, longest = stems[0, 2], stems[1, 2] - stems[0, 2]
-    terms = stems[stems.shape[0] - 1, 2] - first
-    moments[:, :terms] = 0.0
-    low, end = spans[item[1], 0], spans[item[1], 1]
-    top, begin = -1e300, np.int64(0)  # a bare 0 would be compiled for itself
-    for j in range(low, end, LANES):
-        high = min(j + LANES, end)
-        _moved(k, j, high, centre, 1.0, offset)
-        top = max(top, exponents(tilt, offset, begin, logits[j:high], ladder[0]))
-    for j in range(low, end, LANES):
-        high = min(j + LANES, end)
-        if end - low > LANES:
-            _moved(k, j, high, centre, 1.0, offset)
-            exponents(tilt, offset, begin, logits[j:high], ladder[0])
-        raised(ladder[0], top, high - j)
-        powers_of(offset[k.shape[0] - 1], powers[:longest], high - j)
-        gather(stems, offset, (powers, ladder), channels, (j, high), moments)
-    for c in range(channels.shape[0]):
-        for term in range(terms):
-            moments[c, term] *= coefficients[first + term]
-    return top
+def _stems(basis, polynomial):
+    starts, stems, _ = basis
+    return stems[starts[polynomial] : starts[polynomial + 1] + 1]
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def gather_moments(scene, items, moments, tops):
+    """Fill moments of key nodes tilted by query nodes, and the exponents that scale them."""
+    ((_, k, logits, channels, _), (_, facts, spans, centres), basis) = scene
+    d = k.shape[0]
+    scratch, begin = np.empty((2 * LONGEST + d, LANES)), np.int64(0)  # a 0 compiles for itself
+    ladder, powers, offset = scratch[:LONGEST], scratch[LONGEST:-d], scratch[-d:]
+    for i in range(items.shape[0]):
+        tilt, centre, stems = facts[items[i, 0]], centres[items[i, 1]], _stems(basis, items[i, 2])
+        first, end, top = spans[items[i, 1], 0], spans[items[i, 1], 1], -1e300
+        longest = stems[1, 2] - stems[0, 2]
+        moments[i, :, : stems[stems.shape[0] - 1, 2] - stems[0, 2]] = 0.0
+        blocks = (end - first + LANES - 1) // LANES
+        for turn in range(2 * blocks):  # the largest exponent of all blocks comes first
+            low = first + turn % blocks * LANES
+            high = min(low + LANES, end)
+            if turn < blocks or blocks > 1:
+                _moved(k, low, high, centre, 1.0, offset)
+                most = exponents(tilt, offset, begin, logits[low:high], ladder[0])
+            if turn < blocks:
+                top = max(top, most)
+                continue
+            raised(ladder[0], top, high - low)
+            powers_of(offset[d - 1], powers[:longest], high - low)
+            gather(stems, offset, (powers, ladder), channels, (low, high), moments[i])
+        _scaled(moments[i], basis[2], stems)
+        tops[i] = top
 
 
 @njit(**INNER)
 @no_type_check
-def spread_to(scene, item, room, gathered, rows, totals):
-    """Add an expansion to the queries of some rows; `gathered` are moments and their scale."""
-    operands, trees, basis = scene
-    (q, _, _, _, lifts), (_, facts, _, centres) = operands, trees
-    (offset, ladder, _, scratch), (starts, all_stems, _) = room, basis
-    stems = all_stems[starts[item[2]] : starts[item[2] + 1] + 1]
-    moments, top = gathered
-    for low in range(rows[0], rows[1], LANES):
-        high = min(low + LANES, rows[1])
-        _moved(q, low, high, facts[item[0]], _LN2, offset)
-        exponents(centres[item[1]], q, low, lifts[low:high], ladder[0])
-        raised(ladder[0], -top, high - low)
-        evaluate(stems, offset, (ladder, scratch), moments, (low, high), totals)
+def _scaled(moments, coefficients, stems):
+    first = stems[0, 2]
+    for c in range(moments.shape[0]):
+        for term in range(stems[stems.shape[0] - 1, 2] - first):
+            moments[c, term] *= coefficients[first + term]
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def spread(scene, items, gathered, task, totals):
+    """Add expansions to their queries; for ``task >= 0`` only to those of this node below them."""
+    ((q, _, _, _, lifts), (spans, facts, _, centres), basis), (moments, tops) = scene, gathered
+    scratch, d = np.empty((LONGEST + q.shape[0] + 1, LANES)), q.shape[0]
+    ladder, offset = scratch[:LONGEST], scratch[LONGEST:-1]
+    for i in range(items.shape[0]):
+        own, part = spans[items[i, 0]], spans[task if task >= 0 else items[i, 0]]
+        if part[0] < own[0] or own[1] < part[1]:
+            continue
+        stems = _stems(basis, items[i, 2])
+        for low in range(part[0], part[1], LANES):
+            high = min(low + LANES, part[1])
+            _moved(q, low, high, facts[items[i, 0]], _LN2, offset)
+            exponents(centres[items[i, 1]], q, low, lifts[low:high], ladder[0])
+            raised(ladder[0], -tops[i], high - low)
+            rows = (ladder, scratch[LONGEST + d])
+            evaluate(stems, offset, rows, moments[i], (low, high), totals)

@@ -17,6 +17,8 @@ Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 
 _TASK_LEVEL = 6
+_ITEMS = 64
+"""Expansions at a time, so that their moments stay in the cache."""
 _WIDE = 100.0
 """Where exponents of the queries of a leaf can differ more, each query looks for its own key."""
 # Nanoseconds of a term and channel at a query and at a key, of a pair, of an expansion, of a row
@@ -46,6 +48,16 @@ class Terms(NamedTuple):
         shifts, aims = _shifts(queries, keys, dropped)
         basis = expansion(len(keys.points), accuracy)
         return cls(queries, keys, channels, basis, dropped, shifts, aims)
+
+    @property
+    def scene(self) -> tuple[Any, ...]:
+        """All of it, as `tree_expand` takes it."""
+        return self.operands, self.trees, self.polynomials
+
+    def room(self, items: int) -> tuple[Array, Array]:
+        """Where the moments of so many expansions go, and their scales."""
+        terms = int(self.basis.table[1].max())
+        return np.empty((items, len(self.channels), terms)), np.empty(items)
 
     @property
     def operands(self) -> tuple[Array, ...]:
@@ -78,7 +90,7 @@ def totals(terms: Terms) -> tuple[Array, Array]:
 
     These are pruned, expanded and direct pairs, and the largest exponent of an expansion.
     """
-    from vlasov.engines import tree_choice, tree_walk  # compile
+    from vlasov.engines import tree_choice, tree_direct, tree_expand  # compile
 
     level = min(terms.queries.depth, _TASK_LEVEL)
     first, tasks = 2**level - 1, 2**level
@@ -88,21 +100,27 @@ def totals(terms: Terms) -> tuple[Array, Array]:
     left = _by_task(left, first, level)
     begins = np.searchsorted(left[:, 2], np.arange(tasks + 1))
     sums = np.zeros((len(terms.channels), len(terms.shifts)))
-    moments = np.empty((len(shared), len(sums), int(terms.basis.table[1].max())))
-    above = (shared, moments, np.empty(len(shared)))
-    work = partial(tree_walk.work, (terms.operands, terms.trees, terms.polynomials))
-    nothing = np.empty((0, 3), dtype=np.int64)
+    gather = partial(tree_expand.gather_moments, terms.scene)
+    above = terms.room(len(shared))
     if len(shared):
-        in_threads(lambda r: work(above, (nothing, nothing), sums, (*r, 1)), len(shared))
+        in_threads(
+            lambda r: gather(shared[slice(*r)], *(x[slice(*r)] for x in above)), len(shared)
+        )
 
     def task(r: tuple[int, int]) -> None:
-        starts = left[begins[r[0]] : begins[r[1]], :2]
-        own = plan(np.ascontiguousarray(starts), 2**62, counts[r[0]])
-        work(above, own[:2], sums, (first + r[0], first + r[1], 0))
+        for node in range(*r):
+            tree_expand.spread(terms.scene, shared, above, first + node, sums)
+        starts = np.ascontiguousarray(left[begins[r[0]] : begins[r[1]], :2])
+        expanded, near, _ = plan(starts, 2**62, counts[r[0]])
+        for low in range(0, len(expanded), _ITEMS):
+            items, own = expanded[low : low + _ITEMS], terms.room(_ITEMS)
+            gather(items, *own)
+            tree_expand.spread(terms.scene, items, own, -1, sums)
+        tree_direct.sum_directly(terms.scene, near, sums)
 
     in_threads(task, tasks)
     if len(direct):
-        work((nothing, moments[:0], np.empty(0)), (nothing, direct), sums, (0, 0, 0))
+        tree_direct.sum_directly(terms.scene, direct, sums)
     return sums, np.append(counts[:, :3].sum(axis=0), counts[:, 3].max())
 
 
@@ -142,16 +160,15 @@ def _varies(queries: Grown, keys: Grown, limit: float) -> bool:
 
 def direct_totals(terms: Terms, rows: Integers, shifts: Array) -> Array:
     """The sums of some queries, by their number in the query tree, without approximation."""
-    from vlasov.engines import tree_walk  # compiles
+    from vlasov.engines import tree_direct  # compiles
 
     d, few = len(terms.keys.points), 8
     spans = np.array([(low, min(low + few, len(rows))) for low in range(0, len(rows), few)])
     operands = (terms.queries.points[:, rows].copy(), *terms.operands[1:4], -shifts)
     trees = (spans, np.zeros((1, 3 * d + 2)), terms.keys.spans, terms.keys.facts)
-    sums, nothing = np.zeros((len(terms.channels), len(rows))), np.empty((0, 3), dtype=np.int64)
-    above = (nothing, np.empty((0, len(sums), 1)), np.empty(0))
+    sums = np.zeros((len(terms.channels), len(rows)))
     items = np.zeros((len(spans), 3), dtype=np.int64)
     items[:, 0] = np.arange(len(spans))
-    work = partial(tree_walk.work, (operands, trees, terms.polynomials), above)
-    in_threads(lambda r: work((nothing, items[r[0] : r[1]]), sums, (0, 0, 0)), len(spans))
+    add = partial(tree_direct.sum_directly, (operands, trees, terms.polynomials))
+    in_threads(lambda r: add(items[slice(*r)], sums), len(spans))
     return sums
