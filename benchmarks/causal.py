@@ -13,6 +13,7 @@ import time
 
 import torch
 from machine import describe
+from peers import seconds
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -29,9 +30,10 @@ CHECKED = 50
 def torch_seconds(x: Tensor) -> float:
     """Torch's causal kernel on the first tokens, scaled to the pairs of all."""
     some = x[None, None, :SLICE]
-    start = time.perf_counter()
-    scaled_dot_product_attention(some, some, some, is_causal=True, scale=1.0)
-    return (time.perf_counter() - start) * (len(x) / some.shape[-2]) ** 2
+    spent = seconds(
+        lambda: scaled_dot_product_attention(some, some, some, is_causal=True, scale=1.0)
+    )
+    return spent * (len(x) / some.shape[-2]) ** 2
 
 
 def error(x: Tensor, found: Tensor) -> float:

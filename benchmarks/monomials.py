@@ -11,12 +11,11 @@ __all__ = ["main"]
 
 import argparse
 import time
-from collections.abc import Callable
 
 import torch
 from machine import describe
+from peers import kernel_seconds, seconds
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from vlasov.engines import Dense, Engine, Monomials
 from vlasov.engines.engine_report import collecting
@@ -27,22 +26,6 @@ from vlasov.experiments.bench_clouds import bench_cloud
 CHECKED = 200
 SLICE = 100_000_000
 """Pairs of the slice on which torch's kernel is timed."""
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of one call, all threads together."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def torch_seconds(x: Tensor) -> float:
-    """Torch's kernel on a slice of the queries, scaled to all of them."""
-    rows = min(len(x), max(1, SLICE // len(x)))
-    tokens = x[None, None]
-    queries = tokens[:, :, :rows]
-    spent = seconds(lambda: scaled_dot_product_attention(queries, tokens, tokens, scale=1.0))
-    return spent * len(x) / rows
 
 
 def average(engine: Engine, x: Tensor) -> Tensor:
@@ -57,7 +40,7 @@ def measured(engine: Engine, x: Tensor, repeats: int) -> tuple[float, float, flo
             found = average(engine, x)
     except EngineUnsupported:
         return None
-    spent = min(seconds(lambda: average(engine, x)) for _ in range(repeats))
+    spent = min(seconds(lambda: average(engine, x), time.process_time) for _ in range(repeats))
     rows = torch.linspace(0, len(x) - 1, CHECKED).long()
     wanted = Dense().average(x[None, rows], x[None], x[None], x.new_zeros(1, len(x)))[0]
     return spent, float((found[rows] - wanted).norm(dim=1).max()), reports[0].bound
@@ -66,7 +49,10 @@ def measured(engine: Engine, x: Tensor, repeats: int) -> tuple[float, float, flo
 def line(x: Tensor, radius: float, tolerance: float, *, tree: bool, repeats: int) -> str:
     """One row of the table."""
     start = f"{x.shape[1]:>3}{radius:>7.2f}{tolerance:>9.0e}"
-    torch_spent, found = torch_seconds(x), measured(Monomials(tolerance), x, repeats)
+    torch_spent, found = (
+        kernel_seconds(x, SLICE, time.process_time),
+        measured(Monomials(tolerance), x, repeats),
+    )
     if found is None:
         start += f"{'refused':>9}{'-':>9}{'-':>10}{'-':>10}"
     else:

@@ -10,37 +10,17 @@ __all__ = ["main"]
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable
 
 import torch
 from machine import describe
+from peers import kernel_seconds, seconds
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from vlasov.engines import Direct, Tree
 from vlasov.engines.engine_report import collecting
 from vlasov.experiments.bench_clouds import CLOUDS, bench_cloud
 
 CHECKED = 200
-SLICE = 2_000_000_000
-"""Pairs of the slice on which torch's kernel is timed."""
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """One timed call."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def torch_seconds(x: Tensor) -> float:
-    """Torch's kernel on a slice of the queries, scaled to all of them."""
-    rows = min(len(x), max(1, SLICE // len(x)))
-    tokens = x[None, None]
-    queries = tokens[:, :, :rows]
-    spent = seconds(lambda: scaled_dot_product_attention(queries, tokens, tokens, scale=1.0))
-    return spent * len(x) / rows
 
 
 def line(kind: str, x: Tensor, radius: float, tolerance: float, repeats: int) -> str:
@@ -57,7 +37,7 @@ def line(kind: str, x: Tensor, radius: float, tolerance: float, repeats: int) ->
     (report,) = reports
     shares = f"{report.pruned:.2f} {report.expanded:.2f} {report.direct:.2f}"
     return (
-        f"{kind:<10}{radius:>6.0f}{spent:>9.3f}{torch_seconds(x) / spent:>9.0f}"
+        f"{kind:<10}{radius:>6.0f}{spent:>9.3f}{kernel_seconds(x) / spent:>9.0f}"
         f"{error:>10.1e}{report.bound:>10.1e}   {shares}"
     )
 

@@ -1,8 +1,18 @@
 """Ways to compute one field of self-attention: a peer maps queries and tokens to velocities."""
 
-__all__ = ["ATTENTIONS", "BLOCK", "Peer", "baseline", "peers", "reference"]
+__all__ = [
+    "ATTENTIONS",
+    "BLOCK",
+    "Peer",
+    "baseline",
+    "kernel_seconds",
+    "peers",
+    "reference",
+    "seconds",
+]
 
 import importlib.util
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,6 +47,26 @@ class Peer:
     def queries(self, n: int) -> int:
         """The number of queries it is timed on."""
         return int(min(n, max(1, self.pairs / n)))
+
+
+def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """One timed call."""
+    start = clock()
+    work()
+    return clock() - start
+
+
+def kernel_seconds(
+    x: Tensor, pairs: float = _SLICE, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Torch's kernel on a slice of the queries, scaled to all of them."""
+    rows = min(len(x), max(1, int(pairs / len(x))))
+    tokens = x[None, None]
+    queries = tokens[:, :, :rows]
+    spent = seconds(
+        lambda: scaled_dot_product_attention(queries, tokens, tokens, scale=1.0), clock
+    )
+    return spent * len(x) / rows
 
 
 def peers(attention: str, d: int) -> list[Peer]:

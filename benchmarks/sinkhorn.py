@@ -22,6 +22,7 @@ from torch import Tensor
 from vlasov.attention import Sinkhorn
 from vlasov.engines import Direct, Tree
 from vlasov.engines.engine_report import collecting
+from vlasov.experiments.bench_clouds import bench_cloud
 
 BLOCK = 2**18
 SLICE = 500_000_000
@@ -32,9 +33,7 @@ COLUMNS = 200
 def operands(kind: str, n: int, d: int, radius: float) -> tuple[Tensor, Tensor]:
     """Queries and keys of one head; the largest squared norm of a token is `radius`."""
     g = torch.Generator().manual_seed(0)
-    x = torch.randn(n, d, generator=g, dtype=torch.float64)
-    x = x - x.mean(dim=0)
-    x = x * (radius**0.5 / x.norm(dim=1).max())
+    x = bench_cloud("gaussian", n, d, radius)
     score = torch.eye(d, dtype=torch.float64)
     if kind == "general":
         score = score + 0.5 * torch.randn(d, d, generator=g, dtype=torch.float64)

@@ -202,3 +202,12 @@ def test_a_certified_engine_reports_its_bound():
     assert 0 < run.engine_report.bound < 1e-4
     exact = vl.simulate(vl.TransformerPDE(engine="direct"), cloud, until=0.1, step=0.1)
     assert exact.engine_report is None
+
+
+def test_random_batches_are_stepped_by_euler_and_refuse_adaptive_steps():
+    cloud, pde = vl.Cloud.gaussian(12, d=2, seed=0), vl.TransformerPDE(engine="rbm:p=3")
+    run = vl.simulate(pde, cloud, until=0.2, step=0.1)
+    assert run.facts["integrator"] == "euler"
+    assert run.evaluations == run.steps == 2
+    with pytest.raises(vl.VlasovError, match=r"Engine 'rbm' draws anew .* got adaptive steps"):
+        vl.simulate(pde, cloud, until=0.2, step="adaptive")

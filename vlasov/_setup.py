@@ -1,6 +1,6 @@
 """A simulation set up: a cloud under an equation as problem and plan of the integrator."""
 
-__all__ = ["Setup", "stepping", "usual_integrator"]
+__all__ = ["Setup", "require_controllable", "stepping", "usual_integrator"]
 
 import math
 from collections.abc import Callable
@@ -35,7 +35,12 @@ Velocity = Callable[[float | Tensor, Tensor], Tensor]
 
 
 def usual_integrator(pde: TransformerPDE, step: float | str) -> str:
-    """The integrator where none is named: Heun under noise, by the kind of step elsewhere."""
+    """The integrator where none is named: Heun under noise, by the kind of step elsewhere.
+
+    Random batches are a matter of Euler's method: no estimate sees through their scatter.
+    """
+    if pde.engine.random:
+        return "euler"
     if pde.noise is not None:
         return "heun"
     return "tsit5" if step == "adaptive" else "rk4"
@@ -59,6 +64,19 @@ def stepping(
     if error == "doubling":
         method = Doubled(method)
     return method, adaptive if isinstance(step, str) else FixedStep(float(step))
+
+
+def require_controllable(pde: TransformerPDE, step: float | str) -> None:
+    """Refuse to control the size of steps by differences that are random.
+
+    Raises:
+        InvalidValue: for adaptive steps with an engine whose sums are random.
+    """
+    if pde.engine.random and step == "adaptive":
+        raise InvalidValue(
+            f"Engine '{pde.engine.name}' draws anew at every evaluation, which no control of the "
+            "step follows, but got adaptive steps; give a number, as step=0.05."
+        )
 
 
 @dataclass(frozen=True, eq=False)

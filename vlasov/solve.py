@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from vlasov._recorder import Recorder
-from vlasov._setup import Setup, stepping, usual_integrator
+from vlasov._setup import Setup, require_controllable, stepping, usual_integrator
 from vlasov.cloud import Cloud
 from vlasov.engines.engine_report import collecting
 from vlasov.integration import AdaptiveStep, Limits, Method, State
@@ -56,7 +56,8 @@ def simulate(  # noqa: PLR0913 - the public door: one keyword per choice of the 
         step: a fixed step, or ``"adaptive"``; save times never change fixed steps unless
             `save_at` is given.
         integrator: a name such as ``"rk4"`` (default for fixed steps), ``"tsit5"`` (default for
-            adaptive ones, ``"heun"`` under noise), ``"stiff"``, ``"lie:inner=rk4"``, or a method.
+            adaptive ones, ``"heun"`` under noise, ``"euler"`` for engine ``rbm``), ``"stiff"``,
+            ``"lie:inner=rk4"``, or a method.
         rtol: relative tolerance of adaptive steps.
         atol: absolute tolerance of adaptive steps.
         error: ``"embedded"`` takes the estimate of the method, where it has one; ``"doubling"``
@@ -89,6 +90,7 @@ def simulate(  # noqa: PLR0913 - the public door: one keyword per choice of the 
         ('finished', 11)
     """
     pde.geometry.check(cloud.points)
+    require_controllable(pde, step)
     chosen = integrator or usual_integrator(pde, step)
     method, sized = stepping(step, chosen, error, AdaptiveStep(rtol=rtol, atol=atol))
     setup = Setup(

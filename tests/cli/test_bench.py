@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from vlasov.engines import calibration, costs
+from vlasov.engines import costs
 from vlasov.engines.costs import calibrated_file
+from vlasov.experiments import bench_calibration as calibration
+from vlasov.experiments import bench_run
 from vlasov.experiments.load import load_run
 
 
@@ -45,6 +47,14 @@ def test_engines_that_would_take_too_long_are_left_out(bench):
     assert first["fused"] is not None
     assert second["fused"] is None
     assert second["auto"] is not None
+
+
+def test_engines_are_timed_at_the_tolerance_that_was_asked_for(bench, monkeypatch):
+    built, build = [], bench_run.ENGINES.build
+    monkeypatch.setattr(bench_run.ENGINES, "build", lambda spec: built.append(spec) or build(spec))
+    assert bench("--n", "50", "--tolerance", "1e-3", "--out", "out").exit_code == 0
+    exact, certified = {"dense", "tiled", "fused", "direct"}, {"auto", "monomials", "tree"}
+    assert set(built) == exact | {f"{name}:tolerance=0.001" for name in certified}
 
 
 def test_calibration_is_kept_and_read(bench, monkeypatch):

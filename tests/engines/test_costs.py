@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from vlasov.engines import Auto, Direct, Fused, Tree, costs
-from vlasov.engines.calibration import ball
 from vlasov.engines.costs import FORMAT, Work, calibrated_file
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.spread import radius_of
+from vlasov.experiments.bench_clouds import bench_cloud
 
 
 @pytest.fixture
@@ -25,6 +25,10 @@ def cache(tmp_path, monkeypatch):
 
 def _pairs(x):
     return Pairs(x, x, x, torch.zeros(x.shape[:-1], dtype=x.dtype))
+
+
+def _ball(n, d, radius):
+    return bench_cloud("ball", n, d, radius)[None]
 
 
 def _work(n, d=2, **changes):
@@ -61,34 +65,34 @@ def test_between_the_measured_numbers_the_table_is_met(cache):
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("radius", [1.0, 10.0, 60.0])
 def test_the_spread_of_a_ball_is_its_radius(d, radius):
-    assert radius / 3 < radius_of(_pairs(ball(5_000, d, radius))) <= radius * (1 + 1e-9)
+    assert radius / 3 < radius_of(_pairs(_ball(5_000, d, radius))) <= radius * (1 + 1e-9)
 
 
 def test_clumps_and_points_spread_less_than_a_ball_of_their_radius():
-    x = ball(5_000, 2, 200.0)
+    x = _ball(5_000, 2, 200.0)
     clumps = x[:, :5].repeat(1, 1_000, 1)
     assert radius_of(_pairs(clumps)) < 40 < radius_of(_pairs(x))
     assert radius_of(_pairs(torch.zeros(1, 10, 2, dtype=torch.float64))) == 0.0
 
 
 def test_the_spread_of_a_batch_is_that_of_its_widest_member():
-    x = torch.cat([ball(300, 2, 1.0), ball(300, 2, 50.0)])
+    x = torch.cat([_ball(300, 2, 1.0), _ball(300, 2, 50.0)])
     assert radius_of(_pairs(x)) == radius_of(_pairs(x[1:]))
 
 
 @pytest.mark.parametrize(("n", "kind"), [(64, Fused), (800, Direct), (20_000, Tree)])
 def test_auto_takes_what_the_number_of_tokens_asks_for(n, kind, cache):
-    assert type(Auto().choice(_pairs(ball(n, 2, 4.0)))) is kind
+    assert type(Auto().choice(_pairs(_ball(n, 2, 4.0)))) is kind
 
 
 def test_auto_follows_the_table_of_this_machine(cache):
     table = costs.costs()
     _write(cache, calls=table.calls | {"direct": 1e3}, trees={"2": [[1e3] * 6] * 5})
-    assert type(Auto().choice(_pairs(ball(3_000, 2, 4.0)))) is Fused
+    assert type(Auto().choice(_pairs(_ball(3_000, 2, 4.0)))) is Fused
 
 
 def test_auto_never_takes_trees_that_cannot_hold_the_tolerance(cache):
-    assert type(Auto(1e-15).choice(_pairs(ball(20_000, 2, 4.0)))) is Direct
+    assert type(Auto(1e-15).choice(_pairs(_ball(20_000, 2, 4.0)))) is Direct
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from vlasov.engines import Dense, Monomials, Tree
+from vlasov.engines import ENGINES, Dense, Monomials, Tree
 from vlasov.engines.engine_report import collecting
-from vlasov.errors import EngineUnsupported, NotFinite
+from vlasov.errors import EngineUnsupported, InvalidValue, NotFinite
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -125,3 +125,33 @@ def test_values_of_any_size_keep_their_relative_bound(engine, size):
     assert off <= reports[0].bound / size * (1 + 1e-3) + 1e-13
     assert 0 < reports[0].bound / size < 1e-6
     assert 0 < reports[0].log_bound < 1e-6
+
+
+@pytest.mark.parametrize("name", ["auto", "tree", "monomials", "rbm"])
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, 0.2, math.nan])
+def test_what_is_no_tolerance_is_refused_by_every_engine_that_takes_one(name, tolerance):
+    with pytest.raises(InvalidValue, match=f"Engine '{name}' takes a tolerance above 0"):
+        ENGINES.build(f"{name}:tolerance={tolerance}")
+
+
+def test_no_tolerance_is_offered_where_none_would_do():
+    x = _outlier(300)
+    with pytest.raises(EngineUnsupported, match=r"rounding alone leaves .*Use engine 'direct'"):
+        Tree().average(x, x, x, torch.zeros(1, 300, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("engine", [Tree(), Monomials()])
+@pytest.mark.parametrize(("queries", "keys"), [(0, 3), (3, 0), (0, 0)])
+def test_sums_of_nothing_are_those_of_dense(engine, queries, keys):
+    q, k = torch.zeros(2, queries, 2).double(), torch.zeros(2, keys, 2).double()
+    operands = (q, k, k, torch.zeros(2, keys).double())
+    wanted, found = (e.average_and_log_sum(*operands) for e in (Dense(), engine))
+    assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+@pytest.mark.parametrize("engine", [Tree(), Monomials()])
+def test_infinite_logits_are_refused_by_name(engine):
+    x, logits = _normal(20) / 2, torch.zeros(1, 20, dtype=torch.float64)
+    logits[0, 3] = math.inf
+    with pytest.raises(NotFinite, match=f"Engine '{engine.name}' needs finite tokens"):
+        engine.log_sum(x, x, logits)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
 from vlasov.engines.base import Engine, PairKernel, PreparedSum
+from vlasov.engines.certified_engine import require_tolerance
 from vlasov.engines.cheapest import cheapest
 from vlasov.engines.direct import Direct, pair_reach
 from vlasov.engines.fused import Fused, obstacle
@@ -35,10 +36,16 @@ class Auto(Engine):
     `tolerance`. Tiled for the rest: other kernels, and masks that none of them knows.
 
     Second derivatives need ``engine="dense"``.
+
+    Raises:
+        InvalidValue: for a tolerance outside (0, 0.1].
     """
 
     name: ClassVar[str] = "auto"
     tolerance: float = 1e-8
+
+    def __post_init__(self) -> None:
+        require_tolerance(self.name, self.tolerance)
 
     def within(self, tolerance: float) -> "Auto":
         """The same rule with the smaller of the two tolerances for the trees."""

@@ -31,6 +31,8 @@ class Engine(abc.ABC):
     """
 
     name: ClassVar[str]
+    random: ClassVar[bool] = False
+    """Whether sums are estimates that differ from one evaluation of a moving cloud to the next."""
 
     def average(
         self,

@@ -1,6 +1,6 @@
 """Certified sums of one cloud as tensors: checked, bounded, or refused."""
 
-__all__ = ["Sums", "certified_whole", "holds", "least_tolerance", "require_finite"]
+__all__ = ["Sums", "certified_whole", "holds", "least_tolerance"]
 
 import dataclasses
 import math
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from vlasov.engines.certified_engine import LARGEST
 from vlasov.engines.engine_report import note
 from vlasov.engines.expansion import ROUNDING
+from vlasov.engines.members import present, require_finite
 from vlasov.engines.pairs import Pairs
-from vlasov.errors import EngineUnsupported, NotFinite
+from vlasov.errors import EngineUnsupported
 
 if TYPE_CHECKING:
     from vlasov.engines.tree_sums import Trees
@@ -39,13 +41,12 @@ def certified_whole(tolerance: float, pairs: Pairs, trees: "Trees | None" = None
     """
     from vlasov.engines import tree_sums
 
-    require_finite(pairs)
-    present = ~pairs.logits.isneginf()
-    if not bool(present.any()) or not len(pairs.q):
+    require_finite("tree", pairs)
+    seen = present(pairs)
+    if not len(seen.k) or not len(seen.q):
         return _nothing(pairs)
-    if not bool(present.all()):
-        k, v, logits = (x[present] for x in (pairs.k, pairs.v, pairs.logits))
-        pairs, trees = Pairs(pairs.q, k, v, logits), None
+    if seen is not pairs:
+        pairs, trees = seen, None
     _require_possible(tolerance, pairs)
     own = trees or tree_sums.trees_over(pairs.q.numpy(), pairs.k.numpy())
     top = pairs.logits.max()
@@ -65,19 +66,6 @@ def _nothing(pairs: Pairs) -> Sums:
     n, zero = len(pairs.q), torch.zeros(len(pairs.q), dtype=torch.float64)
     averages = torch.zeros(n, pairs.v.shape[-1], dtype=torch.float64)
     return Sums(averages, torch.full_like(zero, -torch.inf), zero, zero)
-
-
-def require_finite(pairs: Pairs) -> None:
-    """Refuse what no tree can be grown over.
-
-    Raises:
-        NotFinite: for tokens that are not finite, or logits that are NaN or plus infinity.
-    """
-    finite = all(bool(x.isfinite().all()) for x in (pairs.q, pairs.k, pairs.v))
-    if not (finite and bool((pairs.logits < math.inf).all())):
-        raise NotFinite(
-            "Engine 'tree' needs finite tokens but found NaN or infinity; repair them."
-        )
 
 
 def holds(tolerance: float, pairs: Pairs) -> bool:
@@ -102,8 +90,8 @@ def _longest(x: Tensor) -> Tensor:
 def _require_possible(tolerance: float, pairs: Pairs) -> None:
     least, exponent = least_tolerance(pairs)
     if not tolerance >= least:
+        advice = "Ask for that, or use" if least <= LARGEST else "Use"
         raise EngineUnsupported(
             f"Engine 'tree' cannot hold a tolerance of {tolerance:.1e} for exponents of "
-            f"{exponent:.1e}: rounding alone leaves {least:.1e}. Ask for that, or use engine "
-            "'direct'."
+            f"{exponent:.1e}: rounding alone leaves {least:.1e}. {advice} engine 'direct'."
         )

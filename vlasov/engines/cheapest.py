@@ -23,7 +23,7 @@ _NARROW = 2
 
 
 def cheapest(pairs: Pairs, tolerance: float) -> Engine:
-    """By one member of a batch: its answer must not depend on how many neighbours it has."""
+    """By the sizes of one member of a batch, not their number, and by the widest of them."""
     if pairs.wants_gradient or _few(pairs):
         return _FUSED
     work = _work(pairs)

@@ -56,7 +56,7 @@ def monomial_sum(q: Tensor, k: Tensor, v: Tensor, logits: Tensor, tolerance: flo
     averages = (totals[1:] / totals[0]).mT
     logs = totals[0].log() + top + q @ c
     reach = float(_longest(averages) + _longest(v - middle))
-    bound = chosen.relative * reach + ROUNDING * float(v.abs().max())
+    bound = chosen.relative * reach + ROUNDING * float(_longest(v))
     seconds = time.perf_counter() - clock
     report = EngineReport("monomials", bound, 0.0, 1.0, 0.0, seconds)
     return MonomialSum(averages + middle, logs, bound, -math.log1p(-chosen.relative), report)

@@ -29,6 +29,7 @@ from torch import Tensor
 from vlasov.engines.auto import Auto
 from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.batches import Batches
+from vlasov.engines.certified_engine import require_tolerance
 from vlasov.engines.pairs import Pairs
 from vlasov.errors import EngineUnsupported, InvalidValue
 
@@ -58,16 +59,18 @@ class RandomBatch(Engine):
         tolerance: of the full normaliser.
 
     Raises:
-        InvalidValue: for p below 2 or an unknown normaliser.
+        InvalidValue: for p below 2, an unknown normaliser or a tolerance outside (0, 0.1].
     """
 
     name: ClassVar[str] = "rbm"
+    random: ClassVar[bool] = True
     p: int = 2
     seed: int = 0
     normaliser: str = "full"
     tolerance: float = 1e-8
 
     def __post_init__(self) -> None:
+        require_tolerance(self.name, self.tolerance)
         if self.p < 2:
             raise InvalidValue(f"Engine 'rbm' takes batches of p >= 2 tokens but got {self.p}.")
         if self.normaliser not in _NORMALISERS:

@@ -18,9 +18,10 @@ import dataclasses
 import torch
 from torch import Tensor
 
-from vlasov.engines.certified import Sums, certified_whole, least_tolerance, require_finite
+from vlasov.engines.certified import Sums, certified_whole, least_tolerance
 from vlasov.engines.direct import direct_sums
 from vlasov.engines.engine_report import collecting, note
+from vlasov.engines.members import require_finite
 from vlasov.engines.pairs import Pairs
 
 _EPS = torch.finfo(torch.float64).eps
@@ -34,7 +35,7 @@ def by_halves(tolerance: float, pairs: Pairs, *, end: int = _END) -> Sums:
     Raises:
         NotFinite, EngineUnsupported, NotConverged: as `certified_whole`.
     """
-    require_finite(pairs)
+    require_finite("tree", pairs)
     with collecting() as reports:
         found = _halved(tolerance, pairs, end)
     if reports:

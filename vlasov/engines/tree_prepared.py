@@ -12,9 +12,9 @@ from torch import Tensor
 
 from vlasov._shapes import KeyLogits, Values
 from vlasov.engines.base import PreparedSum
-from vlasov.engines.certified import Sums, certified_whole, require_finite
+from vlasov.engines.certified import Sums, certified_whole
+from vlasov.engines.members import members, require_finite
 from vlasov.engines.pairs import Pairs
-from vlasov.engines.tree_members import members
 from vlasov.engines.tree_sums import Trees, trees_over
 
 
@@ -33,7 +33,7 @@ class PreparedTrees(PreparedSum):
     @cached_property
     def _members(self) -> list[tuple[Pairs, Trees]]:
         pairs = self._centred[0]
-        require_finite(pairs)
+        require_finite("tree", pairs)
         return [(x, trees_over(x.q.numpy(), x.k.numpy())) for x in members(pairs)]
 
     def log_sum(self, key_logits: KeyLogits) -> Float[Tensor, "*batch nq"]:  # noqa: D102

@@ -4,7 +4,7 @@ __all__ = ["BenchConfig"]
 
 from dataclasses import dataclass
 
-from vlasov.engines.tree import Tree
+from vlasov.engines.certified_engine import require_tolerance
 from vlasov.errors import InvalidValue
 from vlasov.experiments.bench_clouds import CLOUDS
 from vlasov.experiments.settings import choice, option
@@ -41,7 +41,7 @@ class BenchConfig:
         choice(self.cloud, CLOUDS, name="cloud")
         choice(self.dtype, ("float32", "float64"), name="dtype")
         choice(self.device, ("cpu",), name="device of bench")
-        Tree(self.tolerance)  # refuses what is no tolerance
+        require_tolerance("tree", self.tolerance)
         positive = {"d": self.d, "limit": self.limit}
         positive |= {"n": min(self.n, default=0), "radius": min(self.radius, default=0)}
         positive["threads"] = 1 if self.threads is None else self.threads

@@ -10,12 +10,12 @@ import time
 import torch
 from torch import Tensor
 
-from vlasov.engines import ENGINES, Auto
-from vlasov.engines.calibration import assembled, best_seconds, parts
+from vlasov.engines import ENGINES, Auto, Engine
 from vlasov.engines.costs import FORMAT, calibrated_file, forget
 from vlasov.engines.pairs import Pairs
 from vlasov.errors import EngineUnsupported, RunFolderError
 from vlasov.experiments.atomic_file import write_json
+from vlasov.experiments.bench_calibration import assembled, best_seconds, parts
 from vlasov.experiments.bench_clouds import bench_cloud
 from vlasov.experiments.bench_config import BenchConfig
 from vlasov.experiments.experiment import Context, Experiment, Job
@@ -94,7 +94,7 @@ def _row(config: BenchConfig, n: int, radius: float, skipped: set[str]) -> dict[
 def _milliseconds(name: str, x: Tensor, config: BenchConfig) -> float:
     """Those of the fastest of a few sums."""
     clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
-    engine, operands = ENGINES.build(name).within(config.tolerance), _pairs(x)
+    engine, operands = _engine(name, config.tolerance), _pairs(x)
     q, k, v, logits = operands.q, operands.k, operands.v, operands.logits
     try:
         with torch.inference_mode():
@@ -102,6 +102,12 @@ def _milliseconds(name: str, x: Tensor, config: BenchConfig) -> float:
     except EngineUnsupported:
         return math.nan
     return float(f"{1e3 * spent:.3g}")
+
+
+def _engine(name: str, tolerance: float) -> Engine:
+    """With exactly this tolerance, where it takes one."""
+    takes = hasattr(ENGINES[name], "tolerance")
+    return ENGINES.build(f"{name}:tolerance={tolerance!r}" if takes else name)
 
 
 def _pairs(x: Tensor) -> Pairs:

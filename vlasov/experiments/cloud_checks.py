@@ -54,11 +54,6 @@ def check_cloud_config(config: object) -> None:
         raise InvalidValue(
             f"'step' takes a number above 0 or 'adaptive' but got {given['step']!r}. Correct it."
         )
-    if given["step"] == "adaptive" and str(given["engine"]).startswith("rbm"):
-        raise InvalidValue(
-            "Engine 'rbm' draws new batches at every evaluation, which no step size control "
-            "follows, but got --step adaptive; give a number, as --step 0.05."
-        )
     _exclude(given)
     _sources(given)
     check_device(given["device"])

@@ -44,7 +44,9 @@ class CloudConfig(EquationConfig):
         "--pretrained the sphere of their root-mean-square norm, onto which they are projected.",
     )
     engine: str = option(
-        "auto", "How sums are evaluated: auto, tree, direct, fused, tiled, dense."
+        "auto",
+        "How sums are evaluated: auto, tree:tolerance=1e-8, monomials, direct, fused, tiled, "
+        "dense, rbm:p=2.",
     )
     frame: str = option("fixed", "Frame of the result: fixed, or dedrifted for exp(-tV) x.")
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 from vlasov.cloud import Cloud
+from vlasov.engines import ENGINES
 from vlasov.experiments.cloud_checks import DTYPES
 from vlasov.experiments.cloud_config import CloudConfig
 from vlasov.pretrained import BertCheckpoint
@@ -69,11 +70,8 @@ def _thinned(config: CloudConfig, cloud: Cloud) -> CloudConfig:
 
 
 def _integrator(config: CloudConfig) -> str:
-    """One that estimates the error of its steps wherever there is such a method.
-
-    Random batches are a matter of Euler's method: no estimate sees through their scatter.
-    """
-    if config.engine.startswith("rbm"):
+    """One that estimates the error of its steps wherever there is such a method."""
+    if ENGINES.build(config.engine).random:
         return "euler"
     if config.noise is not None:
         return "heun"

@@ -44,7 +44,9 @@ class ConvergeConfig(EquationConfig):
     step: float = option(0.1, "Size of a time step of the clouds.")
     integrator: str = option("rk4", "Method for fixed steps: euler, heun, rk4, dopri5, ...")
     engine: str = option(
-        "auto", "How sums are evaluated: auto, tree, direct, fused, tiled, dense."
+        "auto",
+        "How sums are evaluated: auto, tree:tolerance=1e-8, monomials, direct, fused, tiled, "
+        "dense, rbm:p=2.",
     )
     reference: str = option(
         "auto",

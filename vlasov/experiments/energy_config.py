@@ -30,7 +30,11 @@ class EnergyConfig(EquationConfig):
         "hermite:nodes=8, quantiles. Default: sphere on the sphere, gaussian elsewhere.",
     )
     geometry: str = option("sphere", "Where tokens live: euclid, sphere:radius=1.")
-    engine: str = option("auto", "How sums are evaluated: auto, direct, fused, tiled, dense.")
+    engine: str = option(
+        "auto",
+        "How sums are evaluated: auto, tree:tolerance=1e-8, monomials, direct, fused, tiled, "
+        "dense.",
+    )
     time: float = option(10.0, "End time, in layers times step.")
     step: float = option(0.05, "Size of a time step.")
     integrator: str = option("rk4", "Method of fixed steps: euler, heun, rk4, dopri5, ...")

@@ -1,9 +1,9 @@
-"""Measuring what the engines cost on this machine: the table of `costs`.
+"""Measuring what the engines cost on this machine: the table of `engines.costs`.
 
 Balls of tokens, processor seconds of one thread, best of a few calls.
 """
 
-__all__ = ["assembled", "ball", "best_seconds", "parts"]
+__all__ = ["assembled", "best_seconds", "parts"]
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +19,7 @@ from vlasov.engines.fused import Fused
 from vlasov.engines.monomials import Monomials
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.tree import Tree
+from vlasov.experiments.bench_clouds import bench_cloud
 
 WIDTHS = [1, 2, 3, 4, 6, 8]
 SIZES = [300, 1000, 3000, 10_000, 30_000, 100_000]
@@ -31,14 +32,6 @@ _CENTRED = (0.25, 2.0)
 """Radii of sums about one centre."""
 _LONGEST = 0.5
 """Seconds of a sum after which no larger one of its kind is timed."""
-
-
-def ball(n: int, d: int, radius: float, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Tokens uniform in the ball whose largest scores are `radius`; the same at every call."""
-    g = torch.Generator().manual_seed(0)
-    x = torch.randn(1, n, d, generator=g, dtype=torch.float64)
-    lengths = torch.rand(1, n, 1, generator=g, dtype=torch.float64) ** (1 / d)
-    return (radius**0.5 * lengths * x / x.norm(dim=-1, keepdim=True)).to(dtype)
 
 
 def best_seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -93,23 +86,23 @@ def _on_one_thread(work: Callable[[], list[float]]) -> list[float]:
 
 def _quadratic(name: str, engine: Engine) -> list[float]:
     """Seconds of a call, and nanoseconds of a pair by number format and width."""
-    call = _seconds(engine, ball(_FEW, 2, 1.0))
+    call = _seconds(engine, _ball(_FEW, 2, 1.0))
     dtypes = (torch.float64, torch.float32)
     return [call] + [_rate(name, engine, call, d, dtype) for dtype in dtypes for d in WIDTHS]
 
 
 def _rate(name: str, engine: Engine, call: float, d: int, dtype: torch.dtype) -> float:
     n = _PAIRS[name]
-    return 1e9 * max(_seconds(engine, ball(n, d, 4.0, dtype)) - call, 0.0) / n**2
+    return 1e9 * max(_seconds(engine, _ball(n, d, 4.0).to(dtype)) - call, 0.0) / n**2
 
 
 def _about_one_centre() -> list[float]:
     """Seconds of a call; nanoseconds of a token and of a monomial, from a few and from many."""
     engine = Monomials()
-    call = _seconds(engine, ball(_FEW, 4, 1.0))
+    call = _seconds(engine, _ball(_FEW, 4, 1.0))
     points: list[tuple[int, float]] = []
     for radius in _CENTRED:
-        x = ball(_MANY, 4, radius)
+        x = _ball(_MANY, 4, radius)
         logits = torch.zeros(1, _MANY, dtype=x.dtype)
         count = engine.monomials(Pairs(x, x, x, logits)) or 0
         points.append((count, 1e9 * max(_seconds(engine, x) - call, 0.0) / (2 * _MANY)))
@@ -122,7 +115,7 @@ def _growth(d: int, radius: float) -> list[float]:
     """Seconds of the trees for increasing numbers of tokens, up to the first slow one."""
     found: list[float] = []
     for n in SIZES:
-        found.append(_seconds(Tree(), ball(n, d, radius)))
+        found.append(_seconds(Tree(), _ball(n, d, radius)))
         if found[-1] > _LONGEST:
             break
     return found
@@ -131,3 +124,7 @@ def _growth(d: int, radius: float) -> list[float]:
 def _seconds(engine: Engine, x: Tensor) -> float:
     logits = torch.zeros(1, x.shape[-2], dtype=x.dtype)
     return best_seconds(lambda: engine.average(x, x, x, logits), time.thread_time)
+
+
+def _ball(n: int, d: int, radius: float) -> Tensor:
+    return bench_cloud("ball", n, d, radius)[None]
