@@ -36,7 +36,7 @@ class AblateConfig:
     residuals: tuple[str, ...] = option(
         (),
         "Residual connections: on, off, attention or mlp for that branch alone, a factor, "
-        "1/sqrt(L), 1/L, rezero. Default: on,off; on,mlp,off with a checkpoint.",
+        "1/sqrt(L), 1/L, rezero, learned. Default: on,off; on,mlp,off with a checkpoint.",
     )
     mlp: tuple[str, ...] = option(
         (),
