@@ -7,6 +7,9 @@ import pytest
 import torch
 
 from vlasov.engines import Tree
+from vlasov.engines.engine_report import collecting
+from vlasov.engines.pairs import Pairs
+from vlasov.engines.tree_halves import by_halves
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -28,3 +31,21 @@ def test_a_circle_in_order_costs_as_much_as_shuffled(generator):
     shuffled = ordered[torch.randperm(len(ordered), generator=generator)]
     # a pivot that an ordered circle can mislead takes n^2: here 20 times as long
     assert seconds(ordered) < 4 * seconds(shuffled)
+
+
+def test_causal_sums_and_their_report_do_not_depend_on_threads():
+    generator = torch.Generator().manual_seed(3)
+    x = 2 * torch.randn(1_500, 2, dtype=torch.float64, generator=generator)
+    pairs = Pairs(x, x, x, torch.zeros(1_500, dtype=torch.float64))
+    threads, found = torch.get_num_threads(), []
+    try:
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            with collecting() as reports:
+                sums = by_halves(1e-6, pairs, end=200)
+            assert [r.sums for r in reports] == [1]
+            assert reports[0].bound == float(sums.bounds.max())
+            found.append(sums)
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))

@@ -5,6 +5,7 @@ __all__ = ["in_threads"]
 import functools
 import itertools
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -13,12 +14,24 @@ import torch
 
 Found = TypeVar("Found")
 
+
+class _Here(threading.local):
+    """Whether this thread is one of the pool, which must not wait for others of it."""
+
+    works = False
+
+
+_HERE = _Here()
 _SHARES = 4  # for each thread: a slow share does not keep the others waiting
+
+
+def _enter() -> None:
+    _HERE.works = True
 
 
 @functools.cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="vlasov")
+    return ThreadPoolExecutor(threads, thread_name_prefix="vlasov", initializer=_enter)
 
 
 os.register_at_fork(after_in_child=_pool.cache_clear)
@@ -28,8 +41,9 @@ def in_threads(work: Callable[[tuple[int, int]], Found], blocks: int) -> list[Fo
     """Call ``work((first, end))`` on ranges that cover all blocks, and list what it returns.
 
     It must release the interpreter's lock, and results must not depend on how blocks are grouped.
+    Called by such work itself, it takes no further threads.
     """
-    threads = min(torch.get_num_threads(), blocks)
+    threads = 1 if _HERE.works else min(torch.get_num_threads(), blocks)
     if threads <= 1:
         return [work((0, blocks))]
     shares = min(blocks, _SHARES * threads)

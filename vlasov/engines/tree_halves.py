@@ -14,19 +14,25 @@ Source: spec, engines page, "Causal order".
 __all__ = ["by_halves"]
 
 import dataclasses
+import itertools
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 
-from vlasov.engines.certified import Sums, certified_whole, least_tolerance
+from vlasov.engines.certified import CHECKED, Sums, certified_whole, least_tolerance
 from vlasov.engines.direct import direct_sums
-from vlasov.engines.engine_report import collecting, note
+from vlasov.engines.engine_report import EngineReport, collecting, note
 from vlasov.engines.members import require_finite
 from vlasov.engines.pairs import Pairs
+from vlasov.engines.threads import in_threads
 
 _EPS = torch.finfo(torch.float64).eps
 _END = 4096
 """Sums of no more tokens than this are direct."""
+_FEWEST = 4
+"""Queries of every sum that are compared with the direct sum."""
+Split = tuple[int, int, int]
 
 
 def by_halves(tolerance: float, pairs: Pairs, *, end: int = _END) -> Sums:
@@ -45,17 +51,63 @@ def by_halves(tolerance: float, pairs: Pairs, *, end: int = _END) -> Sums:
 
 
 def _halved(tolerance: float, pairs: Pairs, end: int) -> Sums:
-    n = pairs.q.shape[-2]
-    if n == 0:
+    """All sums are independent; those of a level are added to the rows of its later halves."""
+    if not len(pairs.q):
         return certified_whole(tolerance, pairs)
-    if n <= end:
-        return _direct(pairs)
-    m = n // 2
-    early, late = _part(pairs, 0, m), _part(pairs, m, n)
-    across = Pairs(late.q, early.k, early.v, early.logits)
-    later = _merged(_halved(tolerance, late, end), certified_whole(tolerance, across))
-    parts = zip(_halved(tolerance, early, end), later, strict=True)
-    return Sums(*(torch.cat(part) for part in parts))
+    levels, leaves = _division(len(pairs.q), end)
+    checked = max(CHECKED // max(sum(map(len, levels)), 1), _FEWEST)
+    parts = in_threads(
+        lambda r: [_direct(_part(pairs, *x)) for x in leaves[slice(*r)]], len(leaves)
+    )
+    found = _joined(itertools.chain(*parts))
+    for level in reversed(levels):
+        rows = torch.cat([torch.arange(middle, high) for _, middle, high in level])
+        across = _across(tolerance, pairs, level, checked)
+        later = _merged(Sums(*(x[rows] for x in found)), across)
+        for whole, part in zip(found, later, strict=True):
+            whole[rows] = part
+    return found
+
+
+def _division(n: int, end: int) -> tuple[list[list[Split]], list[tuple[int, int]]]:
+    """The halvings (begin, middle, end) of each level, and the ranges that are left."""
+    levels: list[list[Split]] = []
+    whole, leaves = [(0, n)], list[tuple[int, int]]()
+    while whole:
+        leaves += [(low, high) for low, high in whole if high - low <= end]
+        level = [(low, (low + high) // 2, high) for low, high in whole if high - low > end]
+        if level:
+            levels.append(level)
+        whole = [x for low, middle, high in level for x in ((low, middle), (middle, high))]
+    return levels, sorted(leaves)
+
+
+def _across(tolerance: float, pairs: Pairs, level: list[Split], checked: int) -> Sums:
+    """The sums of the later halves over the earlier ones."""
+
+    def some(r: tuple[int, int]) -> tuple[list[Sums], list[EngineReport]]:
+        with collecting() as reports:
+            found = [
+                certified_whole(tolerance, _crossed(pairs, split), checked=checked)
+                for split in level[slice(*r)]
+            ]
+        return found, reports
+
+    few = len(level) < torch.get_num_threads()  # then each sum takes all threads
+    parts = [some((0, len(level)))] if few else in_threads(some, len(level))
+    for report in itertools.chain(*(reports for _, reports in parts)):
+        note(report)
+    return _joined(itertools.chain(*(found for found, _ in parts)))
+
+
+def _joined(parts: Iterable[Sums]) -> Sums:
+    return Sums(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
+
+
+def _crossed(pairs: Pairs, split: Split) -> Pairs:
+    low, middle, high = split
+    early, late = _part(pairs, low, middle), _part(pairs, middle, high)
+    return Pairs(late.q, early.k, early.v, early.logits)
 
 
 def _part(pairs: Pairs, low: int, high: int) -> Pairs:
