@@ -49,10 +49,8 @@ def measured(engine: Engine, x: Tensor, repeats: int) -> tuple[float, float, flo
 def line(x: Tensor, radius: float, tolerance: float, *, tree: bool, repeats: int) -> str:
     """One row of the table."""
     start = f"{x.shape[1]:>3}{radius:>7.2f}{tolerance:>9.0e}"
-    torch_spent, found = (
-        kernel_seconds(x, SLICE, time.process_time),
-        measured(Monomials(tolerance), x, repeats),
-    )
+    torch_spent = kernel_seconds(x, SLICE, time.process_time)
+    found = measured(Monomials(tolerance), x, repeats)
     if found is None:
         start += f"{'refused':>9}{'-':>9}{'-':>10}{'-':>10}"
     else:

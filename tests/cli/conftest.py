@@ -41,14 +41,21 @@ def process(tmp_path: Path) -> Process:
     """Start `vlasov` as a process in an empty folder."""
 
     def start(*words: object) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-m", "cli", *map(str, words)],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+        outer = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored is inherited
+        try:
+            return _started(words, tmp_path)
+        finally:
+            signal.signal(signal.SIGINT, outer)
 
     return start
+
+
+def _started(words: tuple[object, ...], folder: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "cli", *map(str, words)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from vlasov.engines import costs
+from vlasov.engines import Auto, Dense, Direct, Fused, Monomials, Tiled, Tree, costs
 from vlasov.engines.costs import calibrated_file
 from vlasov.experiments import bench_calibration as calibration
 from vlasov.experiments import bench_run
@@ -50,11 +50,17 @@ def test_engines_that_would_take_too_long_are_left_out(bench):
 
 
 def test_engines_are_timed_at_the_tolerance_that_was_asked_for(bench, monkeypatch):
-    built, build = [], bench_run.ENGINES.build
-    monkeypatch.setattr(bench_run.ENGINES, "build", lambda spec: built.append(spec) or build(spec))
+    built, build = set(), bench_run._engine
+
+    def seen(*arguments):
+        engine = build(*arguments)
+        built.add(engine)
+        return engine
+
+    monkeypatch.setattr(bench_run, "_engine", seen)
     assert bench("--n", "50", "--tolerance", "1e-3", "--out", "out").exit_code == 0
-    exact, certified = {"dense", "tiled", "fused", "direct"}, {"auto", "monomials", "tree"}
-    assert set(built) == exact | {f"{name}:tolerance=0.001" for name in certified}
+    exact = {Dense(), Tiled(), Fused(), Direct()}
+    assert built == exact | {Auto(1e-3), Monomials(1e-3), Tree(1e-3)}
 
 
 def test_calibration_is_kept_and_read(bench, monkeypatch):

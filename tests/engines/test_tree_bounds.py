@@ -1,5 +1,7 @@
 """No error of a certified sum exceeds its bound, whatever the cloud; against wider sums."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,8 @@ from vlasov.engines.certified import certified_whole
 from vlasov.engines.expansion import ROUNDING
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.tree_halves import by_halves
-from vlasov.errors import EngineUnsupported
+from vlasov.engines.tree_sums import certified_sum, check, trees_over
+from vlasov.errors import EngineUnsupported, NotConverged
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -60,3 +63,13 @@ def test_no_error_exceeds_its_bound(seed, causal):
 def test_no_error_exceeds_its_bound_in_many_draws(seed, causal):
     for i in range(1000):
         _assert_bounds_hold(10**6 + 1000 * seed + i, causal=causal, largest=200 if causal else 700)
+
+
+@pytest.mark.parametrize("column", ["averages", "logs"])
+def test_a_sum_that_breaks_its_bound_is_caught(column):
+    x = torch.randn(500, 2, generator=torch.Generator().manual_seed(0)).double().numpy()
+    found = certified_sum(trees_over(x, x), x, np.zeros(500), 1e-6)
+    check(found)
+    wrong = dataclasses.replace(found, **{column: getattr(found, column) + 1e-3})
+    with pytest.raises(NotConverged, match=r"promised errors below .* Please report this"):
+        check(wrong)

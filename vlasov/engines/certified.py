@@ -1,6 +1,6 @@
 """Certified sums of one cloud as tensors: checked, bounded, or refused."""
 
-__all__ = ["CHECKED", "Sums", "certified_whole", "holds", "least_tolerance"]
+__all__ = ["Sums", "certified_whole", "holds", "least_tolerance"]
 
 import dataclasses
 import math
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from vlasov.engines.tree_sums import Trees
 
 
-CHECKED = 64
-"""Queries of a sum that are compared with the direct sum."""
-
-
 class Sums(NamedTuple):
     """Averages (n, c) and log-sums (n,), with bounds (n,) of their absolute errors."""
 
@@ -33,10 +29,8 @@ class Sums(NamedTuple):
     log_bounds: Tensor
 
 
-def certified_whole(
-    tolerance: float, pairs: Pairs, trees: "Trees | None" = None, *, checked: int = CHECKED
-) -> Sums:
-    """The sums over all keys of one cloud, `checked` of them compared with direct ones.
+def certified_whole(tolerance: float, pairs: Pairs, trees: "Trees | None" = None) -> Sums:
+    """The sums over all keys of one cloud, some of them compared with direct ones.
 
     With the trees of these queries and keys they are not grown again, and log-sums not compared.
 
@@ -59,7 +53,7 @@ def certified_whole(
     logits, scale = (pairs.logits - top).numpy(), pairs.value_scale()
     found = tree_sums.certified_sum(own, (pairs.v / scale).numpy(), logits, tolerance)
     if trees is None or pairs.v.shape[-1]:
-        tree_sums.check(found, checked)
+        tree_sums.check(found)
     logs, bounds = torch.from_numpy(found.logs) + top, torch.from_numpy(found.bounds) * scale
     # adding the largest logit rounds once more
     log_bounds = found.log_bound + torch.finfo(torch.float64).eps * logs.abs()

@@ -39,8 +39,8 @@ _FEW = (2, 3, 4, 5, 6)
 """Degrees worth having in up to three dimensions, and in more."""
 GROUP = 4
 """Powers that are taken at a time: chains are padded to a multiple of it."""
-LONGEST = DEGREES[-1] + 1
-"""Coefficients of the longest chain."""
+LONGEST = -(-(DEGREES[-1] + 1) // GROUP) * GROUP
+"""Coefficients of the longest chain, padded."""
 ROUNDING = 16 * np.finfo(np.float64).eps / 2
 """A bound of the relative rounding of one weight, per unit of e^(2 r) or of its exponent."""
 _LARGEST = 7.0

@@ -85,10 +85,13 @@ def _scaled(moments, coefficients, stems):
 @njit(nogil=True, cache=True)
 @no_type_check
 def spread(scene, items, gathered, task, totals):
-    """Add expansions to their queries; for ``task >= 0`` only to those of this node below them."""
+    """Add expansions to the queries of their nodes, or of the node `task` where it lies below.
+
+    A negative `task` stands for the nodes of the items themselves.
+    """
     ((q, _, _, _, lifts), (spans, facts, _, centres), basis), (moments, tops) = scene, gathered
-    scratch, d = np.empty((LONGEST + q.shape[0] + 1, LANES)), q.shape[0]
-    ladder, offset = scratch[:LONGEST], scratch[LONGEST:-1]
+    scratch = np.empty((LONGEST + q.shape[0] + 1, LANES))
+    ladder, offset, row = scratch[:LONGEST], scratch[LONGEST:-1], scratch[-1]
     for i in range(items.shape[0]):
         own, part = spans[items[i, 0]], spans[task if task >= 0 else items[i, 0]]
         if part[0] < own[0] or own[1] < part[1]:
@@ -99,5 +102,4 @@ def spread(scene, items, gathered, task, totals):
             _moved(q, low, high, facts[items[i, 0]], _LN2, offset)
             exponents(centres[items[i, 1]], q, low, lifts[low:high], ladder[0])
             raised(ladder[0], -tops[i], high - low)
-            rows = (ladder, scratch[LONGEST + d])
-            evaluate(stems, offset, rows, moments[i], (low, high), totals)
+            evaluate(stems, offset, (ladder, row), moments[i], (low, high), totals)

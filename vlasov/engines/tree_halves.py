@@ -20,7 +20,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from vlasov.engines.certified import CHECKED, Sums, certified_whole, least_tolerance
+from vlasov.engines.certified import Sums, certified_whole, least_tolerance
 from vlasov.engines.direct import direct_sums
 from vlasov.engines.engine_report import EngineReport, collecting, note
 from vlasov.engines.members import require_finite
@@ -30,8 +30,6 @@ from vlasov.engines.threads import in_threads
 _EPS = torch.finfo(torch.float64).eps
 _END = 4096
 """Sums of no more tokens than this are direct."""
-_FEWEST = 4
-"""Queries of every sum that are compared with the direct sum."""
 Split = tuple[int, int, int]
 
 
@@ -55,14 +53,14 @@ def _halved(tolerance: float, pairs: Pairs, end: int) -> Sums:
     if not len(pairs.q):
         return certified_whole(tolerance, pairs)
     levels, leaves = _division(len(pairs.q), end)
-    checked = max(CHECKED // max(sum(map(len, levels)), 1), _FEWEST)
-    parts = in_threads(
-        lambda r: [_direct(_part(pairs, *x)) for x in leaves[slice(*r)]], len(leaves)
-    )
-    found = _joined(itertools.chain(*parts))
+
+    def some(r: tuple[int, int]) -> list[Sums]:
+        return [_direct(_part(pairs, *leaf)) for leaf in leaves[slice(*r)]]
+
+    found = _joined(itertools.chain(*in_threads(some, len(leaves))))
     for level in reversed(levels):
         rows = torch.cat([torch.arange(middle, high) for _, middle, high in level])
-        across = _across(tolerance, pairs, level, checked)
+        across = _across(tolerance, pairs, level)
         later = _merged(Sums(*(x[rows] for x in found)), across)
         for whole, part in zip(found, later, strict=True):
             whole[rows] = part
@@ -82,15 +80,12 @@ def _division(n: int, end: int) -> tuple[list[list[Split]], list[tuple[int, int]
     return levels, sorted(leaves)
 
 
-def _across(tolerance: float, pairs: Pairs, level: list[Split], checked: int) -> Sums:
+def _across(tolerance: float, pairs: Pairs, level: list[Split]) -> Sums:
     """The sums of the later halves over the earlier ones."""
 
     def some(r: tuple[int, int]) -> tuple[list[Sums], list[EngineReport]]:
         with collecting() as reports:
-            found = [
-                certified_whole(tolerance, _crossed(pairs, split), checked=checked)
-                for split in level[slice(*r)]
-            ]
+            found = [certified_whole(tolerance, _crossed(pairs, x)) for x in level[slice(*r)]]
         return found, reports
 
     few = len(level) < torch.get_num_threads()  # then each sum takes all threads

@@ -37,6 +37,9 @@ from vlasov.errors import NotConverged
 
 Array = npt.NDArray[np.floating[Any]]
 
+_CHECKED = 64
+"""Queries of every sum that are compared with the direct sum."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trees:
@@ -114,14 +117,14 @@ def _distances(values: Array, averages: Array) -> Array:
     return np.sqrt(np.square(averages - middle[:, None]).sum(axis=0)) + radius
 
 
-def check(found: CertifiedSum, count: int) -> None:
-    """Compare so many queries with the direct sum.
+def check(found: CertifiedSum) -> None:
+    """Compare some queries with the direct sum.
 
     Raises:
         NotConverged: if a bound does not hold, which is an error of the engine.
     """
     order, middle = found.terms.queries.order, found.middle
-    rows = np.linspace(0, len(order) - 1, min(len(order), count)).astype(np.int64)
+    rows = np.linspace(0, len(order) - 1, min(len(order), _CHECKED)).astype(np.int64)
     logs = found.logs[order[rows]] / math.log(2)
     sums = direct_totals(found.terms, rows, logs)
     off = np.sqrt(np.square(found.averages[order[rows]] - middle - (sums[1:] / sums[0]).T).sum(1))

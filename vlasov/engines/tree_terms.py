@@ -100,8 +100,8 @@ def totals(terms: Terms) -> tuple[Array, Array]:
     left = _by_task(left, first, level)
     begins = np.searchsorted(left[:, 2], np.arange(tasks + 1))
     sums = np.zeros((len(terms.channels), len(terms.shifts)))
-    gather = partial(tree_expand.gather_moments, terms.scene)
-    above = terms.room(len(shared))
+    scene, above = terms.scene, terms.room(len(shared))
+    gather = partial(tree_expand.gather_moments, scene)
     if len(shared):
         in_threads(
             lambda r: gather(shared[slice(*r)], *(x[slice(*r)] for x in above)), len(shared)
@@ -109,19 +109,28 @@ def totals(terms: Terms) -> tuple[Array, Array]:
 
     def task(r: tuple[int, int]) -> None:
         for node in range(*r):
-            tree_expand.spread(terms.scene, shared, above, first + node, sums)
+            tree_expand.spread(scene, shared, above, first + node, sums)
         starts = np.ascontiguousarray(left[begins[r[0]] : begins[r[1]], :2])
         expanded, near, _ = plan(starts, 2**62, counts[r[0]])
-        for low in range(0, len(expanded), _ITEMS):
-            items, own = expanded[low : low + _ITEMS], terms.room(_ITEMS)
-            gather(items, *own)
-            tree_expand.spread(terms.scene, items, own, -1, sums)
-        tree_direct.sum_directly(terms.scene, near, sums)
+        _expand(scene, expanded, terms.room(min(len(expanded), _ITEMS)), sums)
+        tree_direct.sum_directly(scene, near, sums)
 
     in_threads(task, tasks)
     if len(direct):
-        tree_direct.sum_directly(terms.scene, direct, sums)
+        tree_direct.sum_directly(scene, direct, sums)
     return sums, np.append(counts[:, :3].sum(axis=0), counts[:, 3].max())
+
+
+def _expand(
+    scene: tuple[Any, ...], items: Integers, room: tuple[Array, Array], sums: Array
+) -> None:
+    """Add expansions to the queries of their nodes, as many at a time as there is room for."""
+    from vlasov.engines import tree_expand  # compiles
+
+    for low in range(0, len(items), _ITEMS):
+        some = items[low : low + _ITEMS]
+        tree_expand.gather_moments(scene, some, *room)
+        tree_expand.spread(scene, some, room, -1, sums)
 
 
 def _by_task(pairs: Integers, first: int, level: int) -> Integers:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from vlasov.engines import ENGINES, Auto, Engine
+from vlasov.engines.certified_engine import CertifiedEngine
 from vlasov.engines.costs import FORMAT, calibrated_file, forget
 from vlasov.engines.pairs import Pairs
 from vlasov.errors import EngineUnsupported, RunFolderError
@@ -106,8 +107,10 @@ def _milliseconds(name: str, x: Tensor, config: BenchConfig) -> float:
 
 def _engine(name: str, tolerance: float) -> Engine:
     """With exactly this tolerance, where it takes one."""
-    takes = hasattr(ENGINES[name], "tolerance")
-    return ENGINES.build(f"{name}:tolerance={tolerance!r}" if takes else name)
+    engine = ENGINES.build(name)
+    if isinstance(engine, Auto | CertifiedEngine):
+        return dataclasses.replace(engine, tolerance=tolerance)
+    return engine
 
 
 def _pairs(x: Tensor) -> Pairs:
