@@ -66,6 +66,8 @@ def test_i01_values_are_read_by_type(name: str, written: object, value: object) 
         ("limit", "many", "'limit' takes a whole number"),
         ("times", "0,one", "'times' takes a finite number but got 'one'"),
         ("specs", [1], "'specs' takes text but got 1"),
+        ("specs", "", "'specs' needs a value but got ''"),
+        ("times", ["1", " "], "'times' needs a value but got ' '"),
     ],
 )
 def test_i01_other_values_are_refused_by_name(name: str, written: object, phrase: str) -> None:

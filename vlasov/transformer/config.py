@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vlasov._fields import require_kinds
 from vlasov.attention import build_attention
 from vlasov.catalogue import nearest
 from vlasov.engines import ENGINES
@@ -54,7 +55,7 @@ class TransformerConfig:
     With neither vocabulary, patch nor bytes the model takes points of width d.
 
     Raises:
-        InvalidValue: for sizes that do not fit.
+        InvalidValue: for sizes that do not fit, or a field of another type.
         UnknownName: for a choice that does not exist.
         Unsupported: for a combination without meaning.
     """
@@ -87,6 +88,7 @@ class TransformerConfig:
     engine: str = "auto"
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         for name in ("width", "depth", "heads", "max_positions"):
             if (found := getattr(self, name)) < 1:
                 raise InvalidValue(f"A Transformer needs {name} of at least 1 but got {found}.")

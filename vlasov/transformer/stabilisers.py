@@ -9,6 +9,7 @@ __all__ = ["BRANCHES", "SCALES", "Stabilisers"]
 import math
 from dataclasses import dataclass
 
+from vlasov._fields import require_kinds
 from vlasov.catalogue import nearest
 from vlasov.errors import InvalidValue
 from vlasov.transformer.norms import NORMS, NormScheme
@@ -41,7 +42,8 @@ class Stabilisers:
 
     Raises:
         UnknownName: for a norm or scale that does not exist.
-        InvalidValue: for a scale or step that is not finite, or a scaled branch without residual.
+        InvalidValue: for a scale or step that is not finite, a scaled branch without residual, or
+            a field of another type.
 
     Example:
         >>> Stabilisers(norm="none", residual_scale="1/sqrt(L)").described()
@@ -56,6 +58,7 @@ class Stabilisers:
     step: float = 1.0
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         NORMS.build(self.norm)
         if isinstance(self.residual_scale, str):
             if self.residual_scale not in SCALES:
