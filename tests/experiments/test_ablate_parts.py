@@ -62,10 +62,20 @@ def test_bands_leave_out_seeds_that_are_not_finite():
     values = torch.tensor([[1.0, 2.0, NAN], [3.0, NAN, NAN]])
     band = band_of("token_cosine", values)
     assert band.mean[:2].tolist() == [2.0, 2.0]
-    assert band.low[:2].tolist() == [1.0, 2.0]
-    assert band.high[:2].tolist() == [3.0, 2.0]
-    for one in (band.mean, band.low, band.high):
-        assert one[2].isnan()
+    assert band.mean[2].isnan()
+    assert band.high[0].item() == pytest.approx(2.0 + 12.7062, rel=1e-5)
+    assert (band.low[0] + band.high[0]).item() == pytest.approx(4.0)
+    for one in (band.low, band.high):
+        assert one[1:].isnan().all()
+
+
+@pytest.mark.parametrize("name", ["token_cosine", "norm"])
+def test_nineteen_of_twenty_bands_hold_the_expected_value(name):
+    draws = torch.randn(5, 4000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    band = band_of(name, draws.exp() if name == "norm" else draws)
+    truth = 1.0 if name == "norm" else 0.0
+    held = ((band.low < truth) & (truth < band.high)).double().mean().item()
+    assert abs(held - 0.95) < 4 * (0.95 * 0.05 / 4000) ** 0.5  # four standard deviations
 
 
 def test_a_layer_with_gradient_structure_has_the_energy_of_its_equation():

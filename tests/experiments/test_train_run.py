@@ -1,5 +1,7 @@
 """`vlasov ablate --task`: its grid, its seeds, its resuming, and what it refuses."""
 
+import math
+
 import pytest
 import torch
 
@@ -46,12 +48,16 @@ def test_every_network_is_trained_at_every_rate_from_every_seed():
     assert report.result["message"].startswith("4 networks trained at 2 learning rates")
 
 
-def test_bands_hold_the_seeds():
-    ends = [run(seed=seed, seeds=1, **ONE).tables["sweep"].column("last_loss") for seed in (0, 1)]
+def test_bands_are_intervals_of_the_mean_over_the_seeds():
+    one, other = (run(seed=seed, seeds=1, **ONE).tables["sweep"] for seed in (0, 1))
     both = run(**ONE).tables["sweep"]
-    assert both.column("last_loss_low") == min(ends)
-    assert both.column("last_loss_high") == max(ends)
-    assert min(ends) < max(ends)
+    first, second = (table.column("last_loss")[0] for table in (one, other))
+    mean, half = (first * second) ** 0.5, 12.7062 * abs(math.log(first / second)) / 2  # Student's
+    assert half > 0
+    assert both.column("last_loss") == [pytest.approx(mean)]
+    assert both.column("last_loss_low") == [pytest.approx(mean * math.exp(-half), rel=1e-3)]
+    assert both.column("last_loss_high") == [pytest.approx(mean * math.exp(half), rel=1e-3)]
+    assert one.column("last_loss_low") == [None]
 
 
 def test_a_rate_beyond_all_bounds_diverges_and_is_reported():

@@ -46,7 +46,7 @@ def test_names_are_in_the_legend_and_every_panel_says_what_it_shows():
     labels = [ax.get_ylabel() for ax in figure.axes]
     assert len(labels) == len(set(labels)) == 9
     assert all(labels)
-    assert "range of 1 seed" in figure.get_suptitle()
+    assert "mean of 1 seed, 95 % bands" in figure.get_suptitle()
 
 
 def test_gradients_near_the_largest_float_are_drawn():

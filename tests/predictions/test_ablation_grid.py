@@ -30,7 +30,7 @@ COSINE, FACTOR = 0.05, 2.0  # tolerances of the prediction, which saw one draw o
 
 @functools.cache
 def layers():
-    """The layers of every network, once for all tests: the range of five draws."""
+    """The layers of every network, once for all tests: the intervals of five draws."""
     config = AblateConfig(pde=("none",), substeps=1)
     table = ABLATE.prepare(config)(Context()).tables["ablation"]
     named = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -38,7 +38,7 @@ def layers():
 
 
 @pytest.mark.parametrize("network", V47, ids="-".join)
-def test_the_draw_of_the_prediction_lies_in_the_range_of_ours(network):
+def test_the_draw_of_the_prediction_lies_in_the_interval_of_ours(network):
     rows = layers()
     cosines, norm, with_input = V47[network]
     for layer, cosine in zip((1, 6, 24), cosines, strict=True):

@@ -1,20 +1,32 @@
-"""Numbers of several seeds as one: means with the range they span."""
+r"""Numbers of several seeds as one: means with their intervals of confidence.
+
+.. math:: \bar x \pm t_{0.975,\,n - 1}\, s / \sqrt n
+
+for n finite seeds of standard deviation s; of logarithms where the spread is log-normal.
+"""
 
 __all__ = ["GEOMETRIC", "Band", "band_of"]
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.stats import t as student
 from torch import Tensor
 
-GEOMETRIC = frozenset({"norm", "gradient", "weight_gradient", "update_ratio"})
-"""Measures whose logarithms are averaged: their spread over seeds is log-normal (V48)."""
+GEOMETRIC = frozenset(
+    {"norm", "gradient", "weight_gradient", "update_ratio", "loss", "rank_one_distance", "w2_step"}
+)
+"""Positive measures whose logarithms are averaged: their spread is close to log-normal (V48)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """By layer: mean, smallest and largest over the seeds that are finite; NaN where none is."""
+    """By layer: the mean over the finite seeds, NaN where none is, and the ends of its interval.
+
+    The interval holds the expected value in 95 % of all draws; below two seeds it is NaN.
+    """
 
     mean: Float[Tensor, " layers"]
     low: Float[Tensor, " layers"]
@@ -28,14 +40,21 @@ def band_of(name: str, values: Float[Tensor, "seeds layers"]) -> Band:
         >>> band_of("norm", torch.tensor([[1.0, 1.0], [1.0, 100.0]])).mean.tolist()
         [1.0, 10.0]
     """
-    known = values.isfinite()
-    none = ~known.any(0)
     geometric = name in GEOMETRIC
-    mean = (values.log() if geometric else values).where(known, torch.nan).nanmean(0)
-    low = values.where(known, torch.inf).amin(0)
-    high = values.where(known, -torch.inf).amax(0)
-    return Band(
-        mean.exp() if geometric else mean,
-        low.masked_fill(none, torch.nan),
-        high.masked_fill(none, torch.nan),
-    )
+    known = values.isfinite()
+    kept = (values.log() if geometric else values).where(known, torch.nan)
+    mean = kept.nanmean(0)
+    half = _half_width((kept - mean).square().nansum(0), known.sum(0))
+    ends = (mean, mean - half, mean + half)
+    return Band(*(one.exp() if geometric else one for one in ends))
+
+
+def _half_width(
+    squares: Float[Tensor, " layers"], count: Float[Tensor, " layers"] | Tensor
+) -> Float[Tensor, " layers"]:
+    """Half an interval, from the sum of squared deviations of `count` seeds."""
+    free = (count - 1).numpy().astype(float)
+    with np.errstate(invalid="ignore"):
+        quantile = student.ppf(0.975, np.where(free > 0, free, np.nan))
+    variance = squares / (count - 1).clamp(min=1) / count.clamp(min=1)
+    return torch.from_numpy(quantile).to(squares) * variance.sqrt()

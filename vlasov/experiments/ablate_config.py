@@ -47,7 +47,7 @@ class AblateConfig:
         (), "Number of layers; several are run one by one. Default: 24; 8 with a task."
     )
     seeds: int = option(
-        5, "Random networks with tokens of their own, or texts at most: bands are their range."
+        5, "Random networks with tokens of their own, or texts at most; bands are 95 % intervals."
     )
     width: int | None = option(None, "Width of a token. Default: 64; 32 with a task.")
     heads: int | None = option(None, "Number of heads. Default: 1; 2 with a task.")

@@ -28,8 +28,8 @@ def _sentences(
 ) -> Iterator[str]:
     yield thresholds()
     yield (
-        f"Norm and gradient are geometric means, the rest means, over {source.described}; bands "
-        "are their range."
+        f"Norms, gradients, update ratios, w2_step and rank_one_distance are geometric means, "
+        f"the rest means, over {source.described}; bands are 95 % intervals of these."
     )
     if switches is not None:
         yield (

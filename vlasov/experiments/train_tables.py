@@ -35,7 +35,7 @@ _KEYS = ("depth", "mlp", "scheme", "residual", "rate")
 
 
 def curve_table(found: Found) -> Table:
-    """Mean, smallest and largest over the finite seeds of every measure at every step."""
+    """Mean over the finite seeds, with its interval, of every measure at every step."""
     columns = [*_KEYS, "step", "finite_seeds"]
     for name in MEASURES:
         columns += [name, f"{name}_low", f"{name}_high"]
@@ -52,9 +52,9 @@ def curve_table(found: Found) -> Table:
 def summary_table(found: Found) -> Table:
     """Losses, gradients and steps of every trial, to three digits.
 
-    First and last loss are means over the seeds that are finite there; gradient and update ratio
-    are geometric means, of the gradient also the largest along the run. `diverged_at` is the
-    first step at which a seed diverged.
+    Losses, gradients and the update ratio are geometric means over the seeds that are finite
+    there, of the gradient also the largest along the run. `diverged_at` is the first step at which
+    a seed diverged.
     """
     columns = (*_KEYS, "first_loss", "last_loss", "first_gradient", "top_gradient",
                "update_ratio", "diverged_at")  # fmt: skip
@@ -62,7 +62,7 @@ def summary_table(found: Found) -> Table:
 
 
 def sweep_table(found: Found) -> Table:
-    """The last loss of every trial with its range over the seeds that did not diverge."""
+    """The last loss of every trial over the seeds that did not diverge, with its interval."""
     columns = (*_KEYS, "last_loss", "last_loss_low", "last_loss_high", "diverged_seeds")
     rows: list[tuple[Cell, ...]] = []
     for trial, measured in found.items():
@@ -75,15 +75,11 @@ def sweep_table(found: Found) -> Table:
 def _summary(measured: Mapping[str, Tensor]) -> list[Cell]:
     gradient, diverged = measured["gradient"], measured["diverged"]
     largest = gradient.where(gradient.isfinite(), -torch.inf).amax(-1)
-    ends = {
-        "first_loss": measured["loss"][:, 0],
-        "last_loss": last_loss(measured["loss"]),
-        "gradient": gradient[:, 0],
-    }
-    means = [_mean(name, value) for name, value in ends.items()]
     lost = diverged[diverged >= 0]
     return [
-        *means,
+        _mean("loss", measured["loss"][:, 0]),
+        _mean("loss", last_loss(measured["loss"])),
+        _mean("gradient", gradient[:, 0]),
         _mean("gradient", largest),
         _mean("update_ratio", measured["update_ratio"].flatten()),
         int(lost.min()) if len(lost) else None,

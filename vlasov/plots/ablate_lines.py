@@ -30,20 +30,25 @@ from vlasov.experiments.ablate_cases import FLOW, OWN
 from vlasov.experiments.report import Table
 from vlasov.plots.style import CATEGORIES, FAINT, INK, typeset
 
-_DASHES = {"on": "-", "off": (0, (4, 2)), "flow": "-"}
-_OTHER_DASHES = ((0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)))
+_DASHES = {"on": (), "off": (4.0, 2.0), "flow": ()}
+_OTHER_DASHES = ((1.0, 1.5), (5.0, 1.5, 1.0, 1.5), (7.0, 2.0))
 _SCHEMES = {"none": "no norm", OWN: "own norm"}
 _NAMES = {
     "on": "residual",
     "off": "no residual",
     "attention": "residual of attention only",
     "mlp": "residual of MLP only",
+    "1/sqrt(L)": r"residual, branches $/\sqrt{L}$",
+    "1/L": "residual, branches $/L$",
+    "rezero": "residual, branches from 0",
+    "learned": "residual, branches scaled",
 }
 _LONG = 18  # letters of a name that takes two places in the legend
 _FEW = 8  # networks whose bands can be told apart
 _TINY = 1e-17  # below: a rank-one cloud up to rounding
 _HUGE = 1e200  # above: ticks past the largest float
 
+_Style = str | tuple[float, tuple[float, ...]]
 Key = tuple[str, str]
 """Scheme and residual."""
 
@@ -66,7 +71,7 @@ def networks(table: Table, page: Page) -> dict[Key, Table]:
 
 
 def draw_lines(rows: Mapping[Key, Table], ax: Axes, measure: str, *, along: str) -> Axes:
-    """Draw a measure of every network along a column, with the range of the seeds as a band."""
+    """Draw a measure of every network along a column, with its interval as a band."""
     styles = styles_of(list(rows))
     alpha = 0.13 if len(rows) <= _FEW else 0.06
     for key, lines in rows.items():
@@ -87,12 +92,18 @@ def styles_of(keys: Sequence[Key]) -> dict[Key, tuple[str, Any, float]]:
     colours = dict(zip(schemes, itertools.cycle(CATEGORIES)))
     others = [name for name in dict.fromkeys(word for _, word in keys) if name not in _DASHES]
     dashes = {**_DASHES, **dict(zip(others, itertools.cycle(_OTHER_DASHES)))}
+    phases = {name: place / len(schemes) for place, name in enumerate(schemes)}
     return {
         (scheme, residual): (FAINT, "-", 2.2)
         if scheme == FLOW
-        else (colours[scheme], dashes[residual], 1.2)
+        else (colours[scheme], _dashed(dashes[residual], phases[scheme]), 1.2)
         for scheme, residual in keys
     }
+
+
+def _dashed(dashes: tuple[float, ...], phase: float) -> _Style:
+    """A line style that begins at a share of its period: lines on one another show in turn."""
+    return (phase * sum(dashes), dashes) if dashes else "-"
 
 
 def legend_of(figure: Figure, rows: Mapping[Key, Table]) -> None:

@@ -20,7 +20,7 @@ from vlasov.plots.ablate_lines import (
     second_branch,
 )
 from vlasov.plots.ablate_training import training_pictures
-from vlasov.plots.style import FAINT, dress, new_figure, typeset
+from vlasov.plots.style import FAINT, dress, letter_panels, new_figure, typeset
 
 _PANELS = (
     ("norm", r"token norm $|X|/\sqrt{nd}$", True),
@@ -45,7 +45,7 @@ def pictures(report: Report, settings: Mapping[str, Any]) -> dict[str, Figure]:
     table = report.tables["ablation"]
     pages = pages_of(table)
     branches = str(settings["attention"])
-    remarks = "{tokens} tokens, range of {samples}".format(**report.result)
+    remarks = "{tokens} tokens, mean of {samples}, 95 % bands".format(**report.result)
     return {
         page_name("ablation", page, pages): _page(
             table, page, f"{second_branch(branches, page)}, {remarks}"
@@ -68,6 +68,7 @@ def _page(table: Table, page: tuple[Any, Any], remarks: str) -> Figure:
         ax.set_xlabel("layer $l$")
     title = figure.suptitle(remarks, x=0.99, ha="right", color=FAINT)
     typeset(title)
+    letter_panels(grid.flat)
     for ax in grid.flat:
         dress(ax)
     legend_of(figure, rows)

@@ -23,7 +23,14 @@ from vlasov.plots.ablate_lines import (
     second_branch,
     styles_of,
 )
-from vlasov.plots.style import FAINT, dress, new_figure, number_ticks, typeset
+from vlasov.plots.style import (
+    FAINT,
+    dress,
+    letter_panels,
+    new_figure,
+    number_ticks,
+    typeset,
+)
 
 _PANELS = (
     ("loss", "loss (nats)", False),
@@ -94,12 +101,13 @@ def _page(report: Report, page: tuple[Any, Any], attention: str) -> Figure:
         sweep_curves(networks(sweep, page), ax)
     for ax in axes[:2] + axes[4:]:
         ax.axhline(chance, color=FAINT, lw=0.9, ls=(0, (4, 2)), zorder=0)
+    letter_panels(axes)
     for ax in axes:
         _vertical(ax, chance)
         dress(ax)
     at = f"curves at rate {rate:g}" if several else f"rate {rate:g}"
     words = [report.result["task"], second_branch(attention, page), at,
-             f"range of {report.result['samples']}", "dashed: chance"]  # fmt: skip
+             f"mean of {report.result['samples']}, 95 % bands", "dashed: chance"]  # fmt: skip
     words += ["crosses: diverged"] if several else []
     typeset(figure.suptitle(", ".join(words), x=0.99, ha="right", color=FAINT))
     legend_of(figure, rows)

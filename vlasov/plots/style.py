@@ -13,6 +13,7 @@ __all__ = [
     "MANY",
     "SMALL",
     "dress",
+    "letter_panels",
     "marker_alpha",
     "marker_area",
     "new_figure",
@@ -22,6 +23,9 @@ __all__ = [
     "thinned",
     "typeset",
 ]
+
+import string
+from collections.abc import Iterable
 
 import numpy as np
 from jaxtyping import Int
@@ -85,6 +89,12 @@ def dress(ax: Axes) -> Axes:
         typeset(text)
     typeset(ax.title, size=_TITLE)
     return ax
+
+
+def letter_panels(axes: Iterable[Axes]) -> None:
+    """Name panels (a), (b), ... above their left end; call it before they are dressed."""
+    for letter, ax in zip(string.ascii_lowercase, axes, strict=False):
+        ax.text(0.0, 1.03, f"({letter})", transform=ax.transAxes, ha="right", va="bottom")
 
 
 def typeset(text: Text, *, size: float = SMALL) -> Text:
