@@ -5,7 +5,7 @@ r"""The velocity of every token of a cloud, as a plain callable ``(t, x) -> dx/d
 with :math:`T_x` the projection on the tangent space of the geometry (Eq. of spec section 1.1).
 """
 
-__all__ = ["Force", "MomentumField", "ParticleField", "Velocity"]
+__all__ = ["Force", "MomentumField", "ParticleField", "Smooth", "Velocity"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from vlasov.geometry.base import Geometry
 from vlasov.projections import ParameterPath
 
 Force = Callable[[float | Tensor, Tensor], Tensor]
+Smooth = Callable[[Tensor], Tensor]
 
 
 @runtime_checkable
@@ -40,7 +41,11 @@ class Velocity(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class AttentionForce:
-    """The sum over heads of what each token sees, before any projection on a tangent space."""
+    """The sum over heads of what each token sees, before any projection on a tangent space.
+
+    `smooth_values` and `smooth_seen` change the values (*batch, h, n, k) and what the heads saw
+    of them, before the output maps.
+    """
 
     attention: Attention
     projections: ParameterPath
@@ -48,14 +53,17 @@ class AttentionForce:
     log_w: Tensor
     beta: float
     mask: Visibility | None
+    smooth_values: Smooth | None = None
+    smooth_seen: Smooth | None = None
 
     def __call__(self, t: float | Tensor, x: Points) -> Points:
         maps = self.projections.at(t)
         q, k, v = maps.project(x)
+        v = v if self.smooth_values is None else self.smooth_values(v)
         seen = self.attention.average(
             q, k, v, self.log_w, self.engine, beta=self.beta, mask=self.mask
         )
-        return maps.gather(seen)
+        return maps.gather(seen if self.smooth_seen is None else self.smooth_seen(seen))
 
 
 def _total(forces: tuple[Force, ...]) -> Force:

@@ -9,6 +9,7 @@ from torch import nn
 
 from vlasov.errors import Unsupported
 from vlasov.transformer import AttentionLayer, Block, Stabilisers, Transformer
+from vlasov.transformer.block_diffusions import require_diffusions
 from vlasov.transformer.norm_layers import PreLayer, WrapLayer
 
 
@@ -36,6 +37,7 @@ def with_stabilisers(
             "Leave it False."
         )
     config = model.config if mlp else dataclasses.replace(model.config, mlp="none")
+    require_diffusions(config, stabilisers, model.diffusions)
     tensors = [*model.parameters(), *model.buffers()]
     changed = copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
     changed.config, changed.stabilisers = config, stabilisers
@@ -55,6 +57,7 @@ def _changed(old: Block, new: Block) -> Block:
     """The new block with the branches and trained norms of the old one."""
     if old.attention is not None and new.attention is not None:
         new.attention = _with_gains(old.attention, new.attention)
+    new.diffusions = old.diffusions
     new.attention_norm = _trained(old.attention_norm, new.attention_norm)
     if new.mlp is not None:
         new.mlp = old.mlp

@@ -70,8 +70,17 @@ def pde_of(
     scales are left out; under the norm ``sphere`` the geometry is that sphere. `linear`
     interpolates the attention maps between the middles of the layers. The masks of the model need
     the tokens in order. Its tensors are the parameters of the model: simulate under
-    ``torch.no_grad()`` unless gradients are wanted.
+    ``torch.no_grad()`` unless gradients are wanted. Diffusion after the embedding belongs to the
+    points at time 0, the first of the states of the model.
+
+    Raises:
+        Unsupported: for a model with diffusion in its layers.
     """
+    if inside := model.diffusions.in_blocks:
+        raise Unsupported(
+            f"The equation of a model has no diffusion along positions but this one has some "
+            f"{inside[0]}; build the model without it, or with it after-embedding only."
+        )
     config, scheme = model.config, model.stabilisers.scheme
     layers = tuple(model.projections(layer) for layer in range(config.depth))
     path = LayeredProjections(

@@ -20,7 +20,7 @@ from vlasov.attention import build_attention
 from vlasov.engines import ENGINES
 from vlasov.engines.visibility import Visibility
 from vlasov.errors import ShapeMismatch
-from vlasov.pde.field import AttentionForce
+from vlasov.pde.field import AttentionForce, Smooth
 from vlasov.projections import Projections, QueriesAndKeys
 from vlasov.transformer.config import TransformerConfig
 from vlasov.transformer.positions import Rotary
@@ -102,13 +102,28 @@ class AttentionLayer(nn.Module):
                 maps[f"{name}_bias"] = self._bias_per_head(name, bias)
         return Projections.of_maps(maps, self._refinement())
 
-    def force(self, log_w: LogWeights, mask: Visibility | None = None) -> AttentionForce:
+    def force(
+        self,
+        log_w: LogWeights,
+        mask: Visibility | None = None,
+        *,
+        smooth_values: Smooth | None = None,
+        smooth_seen: Smooth | None = None,
+    ) -> AttentionForce:
         """The field ``(t, x) -> F(x)`` of the simulator for tokens of these log weights.
 
         `log_w` is ``(*batch, 1, n)``, the 1 standing for the heads; minus infinity is padding.
+        Values and what the heads saw of them pass through `smooth_values` and `smooth_seen`.
         """
         return AttentionForce(
-            self.attention, self.projections(), self.engine, log_w, self.beta, mask
+            self.attention,
+            self.projections(),
+            self.engine,
+            log_w,
+            self.beta,
+            mask,
+            smooth_values,
+            smooth_seen,
         )
 
     def forward(

@@ -16,7 +16,9 @@ from torch.nn import functional
 from vlasov._shapes import Points
 from vlasov.engines.visibility import Visibility
 from vlasov.transformer.attention_layer import AttentionLayer
+from vlasov.transformer.block_diffusions import UNSMOOTHED, BlockDiffusions
 from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.insertion import Diffusions
 from vlasov.transformer.norm_layers import Branch, WrapLayer
 from vlasov.transformer.perceptron import PerceptronLayer
 from vlasov.transformer.stabilisers import Stabilisers
@@ -25,7 +27,13 @@ from vlasov.transformer.stabilisers import Stabilisers
 class Block(nn.Module):
     """One layer of a Transformer under its stabilisers; `layer` counts from 0."""
 
-    def __init__(self, config: TransformerConfig, stabilisers: Stabilisers, layer: int) -> None:
+    def __init__(
+        self,
+        config: TransformerConfig,
+        stabilisers: Stabilisers,
+        layer: int,
+        diffusions: Diffusions | None = None,
+    ) -> None:
         super().__init__()
         self.layer = layer
         self.dropout = config.dropout
@@ -40,6 +48,9 @@ class Block(nn.Module):
         trained = stabilisers.trains_scale
         self.attention_scale = nn.Parameter(torch.tensor(start)) if trained and sees else start
         self.mlp_scale = nn.Parameter(torch.tensor(start)) if trained and self.mlp else start
+        self.diffusions: BlockDiffusions | None = None
+        if diffusions is not None and diffusions.in_blocks:
+            self.diffusions = BlockDiffusions(config, diffusions, layer)
 
     def _wrapper(
         self, config: TransformerConfig, stabilisers: Stabilisers, branch: str
@@ -59,14 +70,26 @@ class Block(nn.Module):
 
         `log_w` is ``(*batch, 1, n)``, minus infinity for padding.
         """
-        rate = self.step * self.scheme.factor(self.layer if layer is None else layer, self.step)
+        depth = self.layer if layer is None else layer
+        rate = self.step * self.scheme.factor(depth, self.step)
+        smooth = self.diffusions.bind(log_w.squeeze(-2), depth) if self.diffusions else UNSMOOTHED
         if self.attention is not None and self.attention_norm is not None:
-            force = self.attention.force(log_w, mask)
-            branch = self._dropped(lambda y: force(0.0, y))
-            x = self.attention_norm.wrap(x, branch, self.attention_scale * rate)
+            force = self.attention.force(
+                log_w, mask, smooth_values=smooth.values, smooth_seen=smooth.seen
+            )
+            x = self.attention_norm.wrap(
+                x,
+                self._dropped(lambda y: force(0.0, y)),
+                self.attention_scale * rate,
+                smooth.before_attention_norm,
+            )
+            x = smooth.after_attention(x)
         if self.mlp is not None and self.mlp_norm is not None:
-            x = self.mlp_norm.wrap(x, self._dropped(self.mlp), self.mlp_scale * rate)
-        return x
+            x = self.mlp_norm.wrap(
+                x, self._dropped(self.mlp), self.mlp_scale * rate, smooth.before_mlp_norm
+            )
+            x = smooth.after_mlp(x)
+        return smooth.between_layers(x)
 
     def _dropped(self, branch: Branch) -> Branch:
         if self.dropout == 0 or not self.training:

@@ -15,10 +15,13 @@ from vlasov.errors import InvalidValue, Unsupported
 from vlasov.pde import Term
 from vlasov.projections import Projections
 from vlasov.transformer.block import Block
+from vlasov.transformer.block_diffusions import require_diffusions
 from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.diffusion import DiffusionLayer
 from vlasov.transformer.embedding import Embedding, Inputs, Padding
 from vlasov.transformer.heads import Classifier, LanguageHead, pooled
 from vlasov.transformer.initial import draw_weights
+from vlasov.transformer.insertion import Diffusions
 from vlasov.transformer.positions import token_mask
 from vlasov.transformer.stabilisers import Stabilisers
 
@@ -40,22 +43,34 @@ class Transformer(nn.Module):
         config: TransformerConfig,
         stabilisers: Stabilisers | None = None,
         *,
+        diffusions: Diffusions | None = None,
         seed: int = 0,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         self.config = config
         self.stabilisers = Stabilisers() if stabilisers is None else stabilisers
+        self.diffusions = Diffusions() if diffusions is None else diffusions
+        require_diffusions(config, self.stabilisers, self.diffusions)
         scheme = self.stabilisers.scheme
         self.embedding = Embedding(config, eps=scheme.embedding_eps)
+        first = self.diffusions.after_embedding
+        self.after_embedding = (
+            DiffusionLayer(config.width, first, causal=config.causal) if first else None
+        )
         self.enter = scheme.enter(config.width)
         count = 1 if self.stabilisers.shared else config.depth
-        self.blocks = nn.ModuleList(Block(config, self.stabilisers, i) for i in range(count))
+        self.blocks = nn.ModuleList(
+            Block(config, self.stabilisers, i, self.diffusions) for i in range(count)
+        )
         self.leave = scheme.leave(config.width)
         self.head = _head(config)
         self._mask = token_mask(config)
         self.to(dtype=dtype)  # before the draw, which fills every digit
         draw_weights(self, config.init, gain=scheme.init_gain(config.depth), seed=seed)
+        for module in self.modules():
+            if isinstance(module, DiffusionLayer):
+                module.reset_parameters()
 
     def embed(self, inputs: Inputs, padding: Padding | None = None) -> Points:
         """The points that enter the first layer, one per token (and ``cls`` in front).
@@ -70,7 +85,7 @@ class Transformer(nn.Module):
     def states(self, x: Points, padding: Padding | None = None) -> list[Points]:
         """The clouds before the first block and after each one; `padding` as given to `embed`."""
         log_w = self.log_weights(x, padding)
-        states = [self.enter(x)]
+        states = [self._entered(x, log_w)]
         for layer in range(self.config.depth):
             states.append(self.layer(layer, states[-1], log_w))
         return states
@@ -91,7 +106,7 @@ class Transformer(nn.Module):
         """
         x = self.embed(inputs, padding)
         log_w = self.log_weights(x, padding)
-        x = self.enter(x)
+        x = self._entered(x, log_w)
         for layer in range(self.config.depth):
             x = self.layer(layer, x, log_w)
         x = self.leave(x)
@@ -99,6 +114,11 @@ class Transformer(nn.Module):
             return self.head(x, self.embedding.table)
         point = pooled(x, log_w, self.config.pooling)
         return point if self.head is None else self.head(point)
+
+    def _entered(self, x: Points, log_w: LogWeights) -> Points:
+        if self.after_embedding is not None:
+            x = self.after_embedding(x, log_w.isneginf())
+        return self.enter(x)
 
     def log_weights(self, x: Points, padding: Padding | None = None) -> LogWeights:
         """The cloud of a sequence: equal weights of its real tokens, minus infinity for padding.

@@ -20,6 +20,7 @@ __all__ = [
     "SphereLayer",
     "WrapLayer",
     "euler_step",
+    "unchanged",
 ]
 
 import abc
@@ -37,6 +38,11 @@ Branch = Callable[[Tensor], Tensor]
 Scale = float | Tensor
 
 _EULER = Euler()
+
+
+def unchanged(x: Tensor) -> Tensor:
+    """The tensor itself."""
+    return x
 
 
 def euler_step(x: Points, branch: Branch, scale: Scale) -> Points:
@@ -85,8 +91,13 @@ class WrapLayer(nn.Module, abc.ABC):
         self.residual = residual
 
     @abc.abstractmethod
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:
-        """The state after the branch, whose residual is scaled by `scale`."""
+    def wrap(
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
+        """The state after the branch, whose residual is scaled by `scale`.
+
+        The norm that reads the state, if there is one, reads what `before` makes of it.
+        """
 
     def _joined(self, x: Tensor, branch: Branch, scale: Scale) -> Tensor:
         return euler_step(x, branch, scale) if self.residual else branch(x)
@@ -95,7 +106,9 @@ class WrapLayer(nn.Module, abc.ABC):
 class NoLayer(WrapLayer):
     """``x + c F(x)``."""
 
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:  # noqa: D102
+    def wrap(  # noqa: D102
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
         return self._joined(x, branch, scale)
 
 
@@ -106,8 +119,10 @@ class PreLayer(WrapLayer):
         super().__init__(residual)
         self.norm = norm
 
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:  # noqa: D102
-        return self._joined(x, lambda y: branch(self.norm(y)), scale)
+    def wrap(  # noqa: D102
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
+        return self._joined(x, lambda y: branch(self.norm(before(y))), scale)
 
 
 class PeriLayer(PreLayer):
@@ -117,15 +132,19 @@ class PeriLayer(PreLayer):
         super().__init__(residual, norm)
         self.after = after
 
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:  # noqa: D102
-        return self._joined(x, lambda y: self.after(branch(self.norm(y))), scale)
+    def wrap(  # noqa: D102
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
+        return self._joined(x, lambda y: self.after(branch(self.norm(before(y)))), scale)
 
 
 class PostLayer(PreLayer):
     """``N(x + c F(x))``."""
 
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:  # noqa: D102
-        return self.norm(self._joined(x, branch, scale))
+    def wrap(  # noqa: D102
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
+        return self.norm(before(self._joined(x, branch, scale)))
 
 
 class DeepLayer(PreLayer):
@@ -135,10 +154,12 @@ class DeepLayer(PreLayer):
         super().__init__(residual, norm)
         self.keep = keep
 
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:  # noqa: D102
+    def wrap(  # noqa: D102
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
         if not self.residual:
-            return self.norm(branch(x))
-        return self.norm(self.keep * x + scale * branch(x))
+            return self.norm(before(branch(x)))
+        return self.norm(before(self.keep * x + scale * branch(x)))
 
 
 class NgptLayer(PreLayer):
@@ -148,10 +169,14 @@ class NgptLayer(PreLayer):
         super().__init__(residual, norm)
         self.rate = rate
 
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:  # noqa: D102
+    def wrap(  # noqa: D102
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
         if not self.residual:
-            return self.norm(branch(x))
-        return self.norm(euler_step(x, lambda y: self.norm(branch(y)) - y, self.rate * scale))
+            return self.norm(before(branch(x)))
+        return self.norm(
+            before(euler_step(x, lambda y: self.norm(branch(y)) - y, self.rate * scale))
+        )
 
 
 class SphereLayer(WrapLayer):
@@ -161,7 +186,9 @@ class SphereLayer(WrapLayer):
         super().__init__(residual)
         self.sphere = sphere
 
-    def wrap(self, x: Points, branch: Branch, scale: Scale = 1.0) -> Points:  # noqa: D102
+    def wrap(  # noqa: D102
+        self, x: Points, branch: Branch, scale: Scale = 1.0, before: Branch = unchanged
+    ) -> Points:
         if not self.residual:
             return self.sphere.retract(branch(x))
         step = euler_step(x, lambda y: self.sphere.tangent(y, branch(y)), scale)
