@@ -12,6 +12,7 @@ COMMANDS = {
     "ablate": "Show what residual connections and norms do, layer by layer.",
     "bench": "Time one softmax sum by every engine, and say which one 'auto' takes.",
     "converge": "Measure how fast n tokens approach the mean-field limit.",
+    "data": "Make, check or describe the data of the Long Range Arena.",
     "distance": "Measure how far apart two laws are, and say how that is known.",
     "energy": "Follow the energy that an equation descends, and test its convexity.",
     "phase": "Colour a diagram of parameters, or of random draws, by how covariances end.",
