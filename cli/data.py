@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from vlasov.experiments.interruption import catch_signals
+from vlasov.interruption import catch_signals
 from vlasov.lra import TASKS
 from vlasov.lra.description import Part, check_data, described
 from vlasov.lra.folders import fresh_folder

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from vlasov.experiments.atomic_file import strict
+from vlasov.atomic_file import strict
 from vlasov.experiments.distance_config import DistanceOptions
 from vlasov.experiments.distance_run import DISTANCE
 from vlasov.experiments.experiment import Context
-from vlasov.experiments.interruption import catch_signals
+from vlasov.interruption import catch_signals
 
 from .experiment import Request
 from .options import run_options, setting_options

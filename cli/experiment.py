@@ -11,11 +11,11 @@ import click
 
 from vlasov.experiments.experiment import Experiment, carry_out
 from vlasov.experiments.folder_store import RunFolder
-from vlasov.experiments.interruption import Interruption, catch_signals
 from vlasov.experiments.monitor import Watch
 from vlasov.experiments.presets import layered_settings
 from vlasov.experiments.report import Report
 from vlasov.experiments.settings import from_mapping
+from vlasov.interruption import Interruption, catch_signals
 from vlasov.plots import save_report
 
 from .options import run_options, setting_options

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from vlasov.experiments.atomic_file import strict
+from vlasov.atomic_file import strict
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.report import Report
 from vlasov.experiments.report import Table as ReportTable

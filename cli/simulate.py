@@ -12,10 +12,10 @@ import click
 from vlasov.experiments import cloud_run
 from vlasov.experiments.cloud_config import CloudConfig
 from vlasov.experiments.folder_store import RunFolder
-from vlasov.experiments.interruption import Interruption, catch_signals
 from vlasov.experiments.monitor import Watch
 from vlasov.experiments.presets import layered_settings, resumed_settings
 from vlasov.experiments.settings import from_mapping
+from vlasov.interruption import Interruption, catch_signals
 from vlasov.run import Run
 
 from .figures import Drawing, check_drawing, draw

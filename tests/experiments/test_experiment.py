@@ -1,5 +1,6 @@
 """Experiments other than simulations: reports on disk, pieces, interruption, resuming."""
 
+import shutil
 from dataclasses import dataclass
 
 import pytest
@@ -131,3 +132,36 @@ def test_a_job_that_fails_late_gives_the_folder_back_as_it_was(tmp_path):
     with pytest.raises(InvalidValue, match="late"):
         carry_out(late, Settings(), RunFolder.create(tmp_path / "other"))
     assert not (tmp_path / "other").exists()
+
+
+def test_what_a_long_job_has_done_outlives_its_failure(tmp_path):
+    late = Experiment("squares", Settings, _fails_late, keeps=True)
+    with pytest.raises(InvalidValue, match="late"):
+        carry_out(late, Settings(), _folder(tmp_path))
+    report = carry_out(SQUARES, Settings(), RunFolder.open(tmp_path / "run"), resume=True)
+    assert report.tables["squares"].column("square") == [0.0, 1.0, 4.0]
+
+
+def test_a_folder_that_vanishes_is_one_sentence(tmp_path):
+    def prepare(config):
+        def job(context):
+            shutil.rmtree(tmp_path / "run")
+            return Report({"status": "finished"})
+
+        return job
+
+    with pytest.raises(RunFolderError, match="Give the folder of a run"):
+        carry_out(Experiment("squares", Settings, prepare), Settings(), _folder(tmp_path))
+
+
+def test_an_incomplete_run_tries_again_what_failed(tmp_path):
+    endings = iter(["incomplete", "finished", "never"])
+
+    def prepare(config):
+        return lambda context: Report({"status": next(endings)})
+
+    twice = Experiment("squares", Settings, prepare)
+    carry_out(twice, Settings(), _folder(tmp_path))
+    for _ in range(2):
+        again = carry_out(twice, Settings(), RunFolder.open(tmp_path / "run"), resume=True)
+        assert again.result["status"] == "finished"

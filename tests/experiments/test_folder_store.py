@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from vlasov.atomic_file import strict, write_json
 from vlasov.errors import InvalidValue, RunFolderError
 from vlasov.experiments import folder_store
-from vlasov.experiments.atomic_file import strict, write_json
 from vlasov.experiments.checkpoint import Checkpoint
 from vlasov.experiments.folder_store import RunFolder
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vlasov.experiments.atomic_file import replace_file
+from vlasov.atomic_file import replace_file
 
 
 def write_archive(path: Path, tensors: Mapping[str, Tensor]) -> Path:

@@ -10,12 +10,12 @@ import time
 import torch
 from torch import Tensor
 
+from vlasov.atomic_file import write_json
 from vlasov.engines import ENGINES, Auto, Engine
 from vlasov.engines.certified_engine import CertifiedEngine
 from vlasov.engines.costs import FORMAT, calibrated_file, forget
 from vlasov.engines.pairs import Pairs
 from vlasov.errors import EngineUnsupported, RunFolderError
-from vlasov.experiments.atomic_file import write_json
 from vlasov.experiments.bench_calibration import assembled, best_seconds, parts
 from vlasov.experiments.bench_clouds import bench_cloud
 from vlasov.experiments.bench_config import BenchConfig

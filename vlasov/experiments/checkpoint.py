@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vlasov.atomic_file import replace_file
 from vlasov.errors import InvalidValue, RunFolderError
-from vlasov.experiments.atomic_file import replace_file
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,19 +32,24 @@ class Context:
 
 Job = Callable[[Context], Report]
 
+_GO_ON = ("interrupted", "incomplete")
+"""How a run ends whose resuming has something left to do."""
+
 
 @dataclass(frozen=True)
 class Experiment:
     """A named experiment.
 
     `prepare` takes the settings, an instance of the dataclass `config`, refuses what cannot be
-    run, and returns the job: nothing is written before.
+    run, and returns the job: nothing is written before. With `keeps`, what a job has written when
+    it fails is worth going on from, and stays.
     """
 
     name: str
     config: type
     prepare: Callable[[Any], Job]
     presets: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict[str, Any])
+    keeps: bool = False
 
 
 def carry_out(
@@ -58,7 +63,8 @@ def carry_out(
     """Run an experiment into its folder; an interrupted one has the status "interrupted".
 
     With `resume` the folder must hold the same experiment with the same settings; a finished one
-    is read, not run again. What is refused leaves a new folder as it was.
+    is read, not run again; one with the status "incomplete" tries again what failed. What is
+    refused leaves a new folder as it was.
 
     Raises:
         RunFolderError: for a folder of another experiment or of other settings.
@@ -71,13 +77,13 @@ def carry_out(
         raise
     if resume:
         _require_same(experiment, settings, folder)
-        if folder.has_result and folder.result()["status"] != "interrupted":
+        if folder.has_result and folder.result()["status"] not in _GO_ON:
             return read_report(folder)
         folder.drop_result()
         return _into(folder, job, watch)
     given = dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
     try:
-        with set_aside(folder.path):
+        with set_aside(folder.path, keep=experiment.keeps):
             folder.begin(given, provenance_of(given) | {"experiment": experiment.name})
             return _into(folder, job, watch)
     except Exception:

@@ -13,8 +13,11 @@ _ASIDE = ".replaced"
 
 
 @contextlib.contextmanager
-def set_aside(path: Path) -> Generator[None, None, None]:
-    """Put what a folder holds aside, and back if what takes its place fails."""
+def set_aside(path: Path, *, keep: bool = False) -> Generator[None, None, None]:
+    """Put what a folder holds aside, and back if what takes its place fails.
+
+    With `keep` that stays, failed or not.
+    """
     aside = path / _ASIDE
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
@@ -22,16 +25,19 @@ def set_aside(path: Path) -> Generator[None, None, None]:
     try:
         yield
     except Exception:
-        for made in _visible(path):
-            shutil.rmtree(made) if made.is_dir() else made.unlink()
-        _move(aside, path)
+        if not keep:
+            for made in _visible(path):
+                shutil.rmtree(made) if made.is_dir() else made.unlink()
+            _move(aside, path)
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def _visible(path: Path) -> list[Path]:
-    return [inner for inner in path.iterdir() if not inner.name.startswith(".")]
+    """What a folder shows; nothing if someone removed it."""
+    inside = path.iterdir() if path.is_dir() else ()
+    return [inner for inner in inside if not inner.name.startswith(".")]
 
 
 def _move(source: Path, target: Path) -> None:

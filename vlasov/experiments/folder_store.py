@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vlasov.atomic_file import write_json
 from vlasov.errors import RunFolderError
-from vlasov.experiments.atomic_file import write_json
 from vlasov.experiments.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from vlasov.experiments.folder_place import made_folders
 from vlasov.experiments.trajectory_store import TrajectoryStore

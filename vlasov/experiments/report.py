@@ -11,9 +11,9 @@ from typing import Any
 
 from torch import Tensor
 
+from vlasov.atomic_file import write_text
 from vlasov.errors import RunFolderError
 from vlasov.experiments.array_archive import read_archive, write_archive
-from vlasov.experiments.atomic_file import write_text
 from vlasov.experiments.folder_store import RunFolder
 
 Cell = float | int | str | bool | None

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from vlasov.experiments.interruption import catch_signals
+from vlasov.interruption import catch_signals
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

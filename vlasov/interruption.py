@@ -1,15 +1,21 @@
 """Signals that ask a run to stop: noted, so that it can save and end in an orderly way."""
 
-__all__ = ["Interruption", "catch_signals"]
+__all__ = ["Interruption", "Stop", "catch_signals"]
 
 import contextlib
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from types import FrameType
 
 _CAUGHT = (signal.SIGINT, signal.SIGTERM)
+
+Stop = Callable[[], bool]
+"""Whether someone asked to stop."""
+
+
+def _nothing() -> None: ...
 
 
 @dataclass
@@ -30,8 +36,10 @@ class Interruption:
 
 
 @contextlib.contextmanager
-def catch_signals() -> Generator[Interruption, None, None]:
-    """Note SIGINT and SIGTERM instead of dying; a handler of the user's own is called too.
+def catch_signals(
+    tell: Callable[[], object] = _nothing,
+) -> Generator[Interruption, None, None]:
+    """Note SIGINT and SIGTERM instead of dying, and `tell`; a handler of the user's is called too.
 
     A second SIGINT is no longer caught. The handlers found are put back at the end. Outside the
     main thread, where Python handles no signals, nothing is caught.
@@ -44,6 +52,7 @@ def catch_signals() -> Generator[Interruption, None, None]:
 
     def note(number: int, frame: FrameType | None) -> None:
         caught.signal = number
+        tell()
         own = found[signal.Signals(number)]
         if number == signal.SIGINT:
             signal.signal(number, own)

@@ -1,11 +1,13 @@
 """Files that are either the old ones or the new ones, never half of each."""
 
-__all__ = ["replace_file", "strict", "write_json", "write_text"]
+__all__ = ["replace_file", "strict", "write_json", "write_rows", "write_text"]
 
+import csv
+import io
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -13,10 +15,11 @@ import torch
 from vlasov.errors import InvalidValue, RunFolderError
 
 
-def replace_file(path: Path, write: Callable[[Path], None]) -> Path:
+def replace_file(path: Path, write: Callable[[Path], None], *, keep: Path | None = None) -> Path:
     """Write a hidden file beside `path`, then put it in the place of `path` in one step.
 
-    A kill at any time leaves the old file; a stray hidden file is overwritten by the next write.
+    A kill at any time leaves the old file, as `path` or, where one is named, as `keep`; a stray
+    hidden file is overwritten by the next write.
 
     Raises:
         RunFolderError: if the disk is full, read-only, or gone.
@@ -26,6 +29,8 @@ def replace_file(path: Path, write: Callable[[Path], None]) -> Path:
         write(hidden)
         with hidden.open("r+b") as file:
             os.fsync(file.fileno())
+        if keep is not None and path.exists():
+            os.replace(path, keep)
         os.replace(hidden, path)
     except OSError as error:
         raise RunFolderError(
@@ -42,6 +47,15 @@ def write_text(path: Path, text: str) -> Path:
 def write_json(path: Path, value: Mapping[str, object]) -> Path:
     """A strict JSON file: numbers that are not finite become strings, see `strict`."""
     return write_text(path, json.dumps(strict(value), indent=2, allow_nan=False) + "\n")
+
+
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """A table as CSV; every number reads back as it was."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return write_text(path, text.getvalue())
 
 
 def strict(value: object) -> object:
@@ -74,4 +88,4 @@ def strict(value: object) -> object:
 
 
 def _put(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="")
