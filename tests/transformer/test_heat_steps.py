@@ -15,7 +15,8 @@ from vlasov.transformer.diffusion_analysis import (
     stable_alpha,
     step_matrix,
 )
-from vlasov.transformer.heat_steps import Stencil, heat_step
+from vlasov.transformer.heat_steps import Stencil, heat_step, maker
+from vlasov.transformer.norm_layers import Norm
 from vlasov.transformer.real_tokens import real_tokens
 
 STENCILS = {
@@ -80,6 +81,34 @@ def test_only_the_points_are_kept_for_the_gradient(generator):
     with torch.autograd.graph.saved_tensors_hooks(lambda y: kept.append(y) or y, lambda y: y):
         heat_step(x, rates, STENCILS["replicated"], real_tokens(x, None))
     assert {y.data_ptr() for y in kept} == {x.data_ptr(), rates.data_ptr()}
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+@pytest.mark.usefixtures("unchecked_types")
+def test_a_norm_makes_its_tokens_again_with_the_same_gradients(kind, generator):
+    """First and second order; beside them the norm of a copy, which keeps what it reads."""
+    norm = Norm(3, kind=kind, eps=1e-6).double()
+    x = torch.randn(2, 7, 3, generator=generator).double().requires_grad_()
+    rates = torch.rand(3, 3, generator=generator).double().requires_grad_()
+
+    def normed(x, rates):
+        return norm(heat_step(x, rates, STENCILS["replicated"], real_tokens(x, None)))
+
+    assert torch.autograd.gradgradcheck(normed, (x, rates), fast_mode=True)
+    y = heat_step(x, rates, STENCILS["replicated"], real_tokens(x, None))
+    found = torch.autograd.grad(norm(y).square().sum(), (x, rates), retain_graph=True)
+    wanted = torch.autograd.grad(norm(y * 1.0).square().sum(), (x, rates))
+    assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+def test_only_results_of_a_step_are_made_again(generator):
+    x = torch.randn(2, 7, 3, generator=generator).requires_grad_()
+    rates = torch.full((1, 3), 0.1)
+    y = heat_step(x, rates, STENCILS["one"], real_tokens(x, None))
+    made = maker(y)
+    assert made is not None
+    assert torch.equal(made(), y)
+    assert maker(x) is maker(y.detach()) is maker(y + 1) is None
 
 
 @pytest.mark.parametrize("length", [2, 3, 32, 101])

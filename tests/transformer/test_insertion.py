@@ -1,5 +1,7 @@
 """Models with diffusion at the seven positions: where it acts, and what it leaves alone."""
 
+from typing import cast
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -8,12 +10,15 @@ from vlasov.errors import InvalidValue, Unsupported
 from vlasov.pretrained.switched import with_stabilisers
 from vlasov.transformer import (
     POSITIONS_OF_DIFFUSION,
+    Diffusion,
+    DiffusionLayer,
     Diffusions,
     Stabilisers,
     Transformer,
     TransformerConfig,
     pde_of,
 )
+from vlasov.transformer.norm_layers import PreLayer
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -30,7 +35,7 @@ def _model(text="none", stabilisers=None, **settings):
 
 
 def _diffused(model, name):
-    return dict(model.named_modules())[name]
+    return cast(DiffusionLayer, dict(model.named_modules())[name])
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -89,6 +94,24 @@ def test_every_strength_is_trained(name):
     assert all(p.grad is not None and p.grad.abs().max() > 0 for p in strengths)
 
 
+@pytest.mark.parametrize("text", ["after-embedding:1,2,4", "after-mlp", "before-norm"])
+def test_a_prenorm_model_keeps_no_more_for_its_gradients(text):
+    sizes = {"width": 64, "heads": 4, "max_positions": 256}
+    tokens = torch.ones(1, 256, dtype=torch.long)
+
+    def kept(model):
+        found = {}
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda x: found.update({x.data_ptr(): x.untyped_storage().nbytes()}) or x,
+            lambda x: x,
+        ):
+            model(tokens)
+        return sum(found.values())
+
+    plain = kept(_model(**sizes))
+    assert abs(kept(_model(text, **sizes)) / plain - 1) < 0.01
+
+
 def test_states_are_diffused_where_the_names_say():
     """Against the plain model, whose blocks and layers are taken by hand."""
     plain, log_w = _model(), torch.zeros(1, 7, dtype=torch.float64)
@@ -114,10 +137,10 @@ def test_before_norm_smooths_the_branch_and_not_the_residual():
     plain = _model(attention="none")
     model = _model("before-norm", attention="none")
     block = plain.block(0)
+    assert block.mlp is not None
+    norm = cast(PreLayer, block.mlp_norm).norm
     smooth = _diffused(model, "blocks.0.diffusions.before_mlp_norm")(x)
-    assert_close(
-        model.layer(0, x, log_w), x + block.mlp(block.mlp_norm.norm(smooth)), rtol=0, atol=1e-14
-    )
+    assert_close(model.layer(0, x, log_w), x + block.mlp(norm(smooth)), rtol=0, atol=1e-14)
 
 
 def _attention_matrix(model, x):
@@ -140,9 +163,8 @@ def test_diffusion_of_values_and_of_weights_along_keys(form, generator):
     else:
         rows = layer.rates()[:, 0]  # the same in every channel at the start
         along_keys = weights.transpose(-1, -2)
-        stencil = type(layer)(
-            6, layer.diffusion.__class__((1, 2, 4), conservative="conservative" in form)
-        ).double()
+        ends = Diffusion(conservative="conservative" in form)
+        stencil = DiffusionLayer(6, ends).double()
         stencil.reset_parameters()
         assert_close(stencil.rates()[:, 0], rows, rtol=1e-12, atol=0)
         weights = stencil(along_keys).transpose(-1, -2)

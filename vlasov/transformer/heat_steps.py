@@ -8,10 +8,11 @@ The readings B and C of a stencil with stride h are differences of tokens h apar
 replicated ends those of the tokens near the ends. Nothing but x is kept for the backward pass.
 """
 
-__all__ = ["Stencil", "heat_step"]
+__all__ = ["Stencil", "heat_step", "maker"]
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
@@ -42,6 +43,26 @@ def heat_step(x: Tensor, rates: Tensor, stencil: Stencil, tokens: RealTokens) ->
     """
     moved = _HeatStep.apply(tokens.to_front(x), rates, stencil, tokens)
     return tokens.restored(cast(Tensor, moved))
+
+
+def maker(y: Tensor) -> Callable[[], Tensor] | None:
+    """What makes the result of `heat_step` again, from what is kept for its gradient.
+
+    None for other tensors, and for rows whose real tokens had to be brought to the front.
+    """
+    node: Any = y.grad_fn
+    if node is None or node.name() != "_HeatStepBackward":
+        return None
+    x, rates = node.saved_tensors
+    return partial(_stepped, x.detach(), rates.detach(), node.stencil, node.tokens)
+
+
+@torch.no_grad()
+def _stepped(x: Tensor, rates: Tensor, stencil: Stencil, tokens: RealTokens) -> Tensor:
+    c, y = rates.to(x.dtype), x.clone()
+    for number, write, read in _sided(stencil, tokens, x):
+        write.add(read.read(x).mul_(c[number]).neg_(), y)
+    return y
 
 
 @runtime_checkable
@@ -134,10 +155,7 @@ class _HeatStep(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(x, rates)
         ctx.stencil, ctx.tokens = stencil, tokens
-        c, y = rates.to(x.dtype), x.clone()
-        for number, write, read in _sided(stencil, tokens, x):
-            write.add(read.read(x).mul_(c[number]).neg_(), y)
-        return y
+        return _stepped(x, rates, stencil, tokens)
 
     @staticmethod
     def backward(

@@ -33,6 +33,7 @@ from torch.nn import functional
 from vlasov._shapes import Points
 from vlasov.geometry import Sphere
 from vlasov.integration import Euler
+from vlasov.transformer.made_again import made_again
 
 Branch = Callable[[Tensor], Tensor]
 Scale = float | Tensor
@@ -63,9 +64,10 @@ class Norm(nn.Module):
 
     def forward(self, x: Points) -> Points:
         """Every token normalised."""
-        if self.kind == "layer":
-            return functional.layer_norm(x, (self.width,), self.weight, self.bias, self.eps)
-        return functional.rms_norm(x, (self.width,), self.weight, self.eps)
+        with made_again(x):
+            if self.kind == "layer":
+                return functional.layer_norm(x, (self.width,), self.weight, self.bias, self.eps)
+            return functional.rms_norm(x, (self.width,), self.weight, self.eps)
 
     def extra_repr(self) -> str:  # noqa: D102
         return f"{self.width}, kind={self.kind}, gain={self.weight is not None}, eps={self.eps}"
