@@ -19,6 +19,7 @@ COMMANDS = {
     "plot": "Draw the pictures of a run folder again.",
     "reduce": "Carry a Gaussian law by the equation: mean, covariance, and how the run ends.",
     "simulate": "Move a token cloud by attention; save and draw what happens.",
+    "train": "Train on the Long Range Arena, with and without diffusion layers.",
 }
 
 

@@ -14,6 +14,7 @@ from vlasov.plots import (
     bench_report,
     converge_report,
     energy_report,
+    lra_report,
     phase_report,
     reduce_report,
 )
@@ -29,6 +30,7 @@ PICTURES: Mapping[str, Pictures] = {
     "energy": energy_report.pictures,
     "phase": phase_report.pictures,
     "reduce": reduce_report.pictures,
+    "train": lra_report.pictures,
 }
 
 
