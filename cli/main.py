@@ -13,6 +13,7 @@ COMMANDS = {
     "bench": "Time one softmax sum by every engine, and say which one 'auto' takes.",
     "converge": "Measure how fast n tokens approach the mean-field limit.",
     "data": "Make, check or describe the data of the Long Range Arena.",
+    "diffuse": "Take one step of diffusion along positions apart, beside what its paper says.",
     "distance": "Measure how far apart two laws are, and say how that is known.",
     "energy": "Follow the energy that an equation descends, and test its convexity.",
     "phase": "Colour a diagram of parameters, or of random draws, by how covariances end.",
