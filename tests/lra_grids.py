@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from vlasov.experiments.lra_arms import Arm
-from vlasov.experiments.lra_scores import scores_of
+from vlasov.experiments.lra_scores import floor_of, scores_of
 from vlasov.experiments.lra_tables import alpha_table, curve_table, run_table
 from vlasov.experiments.lra_trials import Outcome, Trial, trials_of
 from vlasov.experiments.lra_verdicts import comparisons, paired_table
@@ -68,7 +68,7 @@ def made_report(outcomes: Sequence[Outcome]) -> Report:
     """The report that pictures are drawn from."""
     runs = run_table(outcomes)
     floors = {task: FLOORS[task] for task in dict.fromkeys(runs.column("task"))}
-    found = comparisons(scores_of(runs), {t: max(f.values()) for t, f in floors.items()})
+    found = comparisons(scores_of(runs), {t: floor_of(f) for t, f in floors.items()})
     tables = {
         "paired": paired_table(found),
         "runs": runs,

@@ -1,5 +1,6 @@
 """A grid without training: which runs are done, where, in which order, and what is kept."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -122,12 +123,10 @@ def test_a_failed_run_is_tried_again_where_the_grid_goes_on(trainer, tmp_path):
 
 
 def test_a_missing_package_is_refused_and_nothing_is_left(monkeypatch, tmp_path):
-    def train(*given, **named):
-        raise MissingExtra("Install it.")
-
-    monkeypatch.setattr(lra_work, "train", train)
-    with pytest.raises(MissingExtra):
-        run(RunFolder.create(tmp_path / "run"))
+    monkeypatch.setitem(sys.modules, "lightning.fabric", None)
+    config = LraConfig(tasks=("listops",), size="tiny", train_examples=8, devices=2)
+    with pytest.raises(MissingExtra, match=r"vlasov\[train\]"):
+        run(RunFolder.create(tmp_path / "run"), config)
     assert not (tmp_path / "run").exists()
 
 

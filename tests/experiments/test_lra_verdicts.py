@@ -24,7 +24,7 @@ def compared(accuracy, seeds=6, arms=ARMS, task="listops"):
     (noisy(0.4, 0.0), 6, "no difference seen at this size"),
     (noisy(0.4, 0.03), 5, "helped; no test: fewer than 6 seeds"),
     (noisy(0.4, 0.03), 1, "one seed: no interval, no verdict"),
-    (noisy(0.2, 0.03), 6, "neither is above the floor: no verdict"),
+    (noisy(0.2, 0.03), 6, "helped; neither is above the floor"),
     (lambda trial: 0.5 if trial.arm.name == "none" else 0.75, 6,
      "the same difference at every seed: no interval, no verdict"),
     (lambda trial: None if trial.arm.name == "none" else 0.4, 6, "not compared: no seed of both"),
@@ -72,7 +72,7 @@ def test_notes_say_floors_verdicts_reach_and_hours():
     outcomes = made_outcomes(["listops"], (*ARMS, "after-mlp:2"), 5, noisy(0.4, 0.03))
     text = notes(outcomes, {"listops": ("One note.",)})
     for words in (
-        "ListOps: floor on the test that needs no attention: majority 0.1700, root operator 0.3",
+        "ListOps: guesses on the test: majority 0.1700, root operator 0.3",
         "ListOps, after-mlp:1: helped; no test: fewer than 6 seeds (+",
         "points, 95 % interval +",
         "No test of significance is given for fewer than 6 seeds.",

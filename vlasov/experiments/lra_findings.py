@@ -11,7 +11,7 @@ from vlasov.experiments.lra_facts import TaskFacts
 from vlasov.experiments.lra_notes import lra_notes
 from vlasov.experiments.lra_paper_cells import markdown
 from vlasov.experiments.lra_paper_tables import paper_tables
-from vlasov.experiments.lra_scores import scores_of
+from vlasov.experiments.lra_scores import floor_of, scores_of
 from vlasov.experiments.lra_tables import alpha_table, curve_table, run_table
 from vlasov.experiments.lra_trials import Outcome
 from vlasov.experiments.lra_verdicts import comparisons, paired_table
@@ -32,7 +32,7 @@ def findings(
     """The report of the runs that ended; ``tables.md`` and ``table-*.csv`` are written."""
     runs = run_table(outcomes)
     floors = {task: known.floors for task, known in facts.items()}
-    highest = {task: max(guesses.values()) for task, guesses in floors.items()}
+    highest = {task: floor_of(guesses) for task, guesses in floors.items()}
     found = comparisons(scores_of(runs), highest)
     _write_paper_tables(root, runs)
     status = _status(outcomes)

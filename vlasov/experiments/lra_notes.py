@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from vlasov.experiments.lra_arms import BASELINE
 from vlasov.experiments.lra_published import TITLES
+from vlasov.experiments.lra_scores import floor_of
 from vlasov.experiments.lra_statistics import FEWEST, Estimate
 from vlasov.experiments.lra_verdicts import Comparison
 from vlasov.experiments.report import Table
@@ -35,7 +36,7 @@ def lra_notes(
 
 def _floor(task: str, guesses: Mapping[str, float]) -> str:
     written = ", ".join(f"{name} {value:.4f}" for name, value in guesses.items())
-    return f"{TITLES[task]}: floor on the test that needs no attention: {written}."
+    return f"{TITLES[task]}: guesses on the test: {written}; the floor is {floor_of(guesses):.4f}."
 
 
 def _verdict(one: Comparison) -> str:

@@ -45,12 +45,12 @@ class Comparison:
             return "not compared: no seed of both"
         if len(self.differences) == 1:
             return "one seed: no interval, no verdict"
-        if not self._above_floor:
-            return "neither is above the floor: no verdict"
         if self.gain.deviation == 0 and self.gain.mean != 0:
             return "the same difference at every seed: no interval, no verdict"
-        words = _side(self.gain)
-        return words if len(self.differences) >= FEWEST else f"{words}; {_FEW}"
+        words = [_side(self.gain)]
+        words += [] if self._above_floor else ["neither is above the floor"]
+        words += [] if len(self.differences) >= FEWEST else [_FEW]
+        return "; ".join(words)
 
     @property
     def _above_floor(self) -> bool:

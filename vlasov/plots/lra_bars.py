@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from vlasov.experiments.lra_arms import BASELINE
 from vlasov.experiments.lra_published import TITLES
-from vlasov.experiments.lra_scores import Scores, scores_of
+from vlasov.experiments.lra_scores import Scores, floor_of, scores_of
 from vlasov.experiments.lra_statistics import estimate
 from vlasov.experiments.report import Report
 from vlasov.plots.lra_arms import Group, colour_of, groups_of, legend_below, scale_name, tasks_of
@@ -47,9 +47,9 @@ def accuracy_bars(
 ) -> Axes:
     """Draw the mean of every arm of a task with its 95 % interval, and each seed as a dot.
 
-    Bars begin at the highest floor, the dashed line; arms that were not run have no bar.
+    Bars begin at the floor, the dashed line; arms that were not run have no bar.
     """
-    floor, base = max(floors.values()), scores.get((task, BASELINE), {})
+    floor, base = floor_of(floors), scores.get((task, BASELINE), {})
     ax.axvline(floor, color=FAINT, lw=0.9, ls=(0, (4, 2)), zorder=0)
     if base:
         ax.axvline(estimate(list(base.values())).mean or 0.0, color=INK, lw=0.6, zorder=0)
