@@ -10,6 +10,7 @@ from vlasov.catalogue import Catalogue
 from vlasov.engines import ENGINES
 from vlasov.geometry import GEOMETRIES
 from vlasov.integration import INTEGRATORS
+from vlasov.lra import TASKS
 from vlasov.observables import OBSERVABLES
 from vlasov.pde.noise import NOISES
 from vlasov.pde.terms import TERMS
@@ -27,6 +28,7 @@ CATALOGUES = (
     OBSERVABLES,
     STOPS,
     NORMS,
+    TASKS,
 )
 
 
