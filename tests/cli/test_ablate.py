@@ -47,7 +47,6 @@ def test_a_task_trains_the_grid(call):
         ("--schemes pree", "did you mean 'pre'"),
         ("--heads 3", "no multiple of 3"),
         ("--seeds 0", "'seeds' must be at least 1"),
-        ("--task listops", "'listops' has no generator"),
         ("--rates 1e-3,1e-2", "'rates' is a choice for training"),
     ],
 )

@@ -133,7 +133,6 @@ def test_sizes_that_are_left_open_depend_on_the_task():
 @pytest.mark.parametrize(
     ("settings", "error", "sentence"),
     [
-        ({"task": "listops"}, Unsupported, "'listops' has no generator"),
         ({"task": "revrse"}, UnknownName, "did you mean 'reverse'"),
         ({"causal": True}, InvalidValue, "needs tokens that a causal mask hides"),
         ({"task": "characters", "attention": "sinkhorn"}, Unsupported, "bistochastic"),

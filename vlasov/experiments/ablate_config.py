@@ -54,7 +54,7 @@ class AblateConfig:
     n: int | None = option(
         None,
         "Number of tokens, drawn from N(0, I) or by the task. Default: 64; 12 with reverse and "
-        "copy; 32 with characters.",
+        "copy; 32 with characters, 48 with listops.",
     )
     attention: str = option(
         "softmax", "Attention variant: softmax, l2, sinkhorn:eps=1, sigmoid:bias=0, linear, ..."
@@ -70,7 +70,8 @@ class AblateConfig:
     task: str | None = option(
         None,
         "Train the networks of the grid, by Adam from the random weights: reverse or copy a "
-        "sequence over symbols=8, or characters, the next letter of the sample text.",
+        "sequence over symbols=8, characters, the next letter of the sample text, or listops, the "
+        "value of a nested list.",
     )
     rates: tuple[float, ...] = option(
         (1e-3,), "Learning rates of a task; several show the stable range of each network."

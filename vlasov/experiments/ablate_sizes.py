@@ -23,7 +23,6 @@ def sizes_of(config: AblateConfig) -> Sizes:
 
     Raises:
         UnknownName: for an unknown task.
-        Unsupported: for a task that cannot be drawn.
     """
     usual = Sizes((24,), width=64, heads=1, n=64)
     if config.task is not None:

@@ -1,11 +1,13 @@
 """Small tasks that networks are trained on: sequences with a symbol to name at every place."""
 
-__all__ = ["TASKS", "Characters", "Copy", "Reverse", "Task", "task_of"]
+__all__ = ["TASKS", "Characters", "Copy", "ListOps", "Reverse", "Task", "task_of"]
 
 import functools
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import torch
@@ -13,8 +15,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from vlasov.catalogue import Catalogue
-from vlasov.errors import InvalidValue, Unsupported
+from vlasov.errors import InvalidValue
 from vlasov.experiments.cloud_tokens import SAMPLE
+from vlasov.lra.listops_grammar import Drawn, Grammar
+from vlasov.lra.listops_words import DIGIT, WORDS
 
 Batch = tuple[Int[Tensor, "batch n"], Int[Tensor, "batch n"]]
 """Inputs and what to say at each place; both are entries of a vocabulary."""
@@ -102,8 +106,7 @@ class Characters(Task):
     @property
     def chance(self) -> float:
         """The entropy of the frequencies of the characters."""
-        shares = _text().bincount().double() / len(_text())
-        return float(-(shares * shares.log()).sum())
+        return _entropy(_text())
 
     def draw(self, size: int, n: int, generator: torch.Generator) -> Batch:
         """Windows at uniform places; the targets are one character further.
@@ -122,7 +125,40 @@ class Characters(Task):
         return windows[:, :-1], windows[:, 1:]
 
 
-TASKS: Catalogue[Task] = Catalogue("task", [Reverse, Copy, Characters])
+@dataclass(frozen=True)
+class ListOps(Task):
+    """Say the value of a nested list at each place; blanks fill the sequence behind the list.
+
+    Lists are those of the Long Range Arena of more than a quarter of the places.
+    """
+
+    name: ClassVar[str] = "listops"
+    whole: ClassVar[bool] = True
+    usual_length: ClassVar[int] = 48
+
+    @property
+    def vocabulary(self) -> int:
+        """The words of a list, and the blank 0; a value is the entry of its digit."""
+        return len(WORDS) + 1
+
+    @property
+    def chance(self) -> float:
+        """The entropy of the values of 20,000 lists of the usual length."""
+        return _entropy(self.draw(20_000, self.usual_length, torch.Generator())[1][:, 0])
+
+    def draw(self, size: int, n: int, generator: torch.Generator) -> Batch:
+        """Different lists, filled up with blanks on the right.
+
+        Raises:
+            InvalidValue: for sequences that no list fits.
+        """
+        seed = int(torch.randint(2**62, (1,), generator=generator))
+        lists = list(islice(Grammar(max(1, n // 4), n + 1).lists(seed), size))
+        targets = torch.tensor([DIGIT + one.value for one in lists])
+        return _filled(lists, n), targets[:, None].expand(-1, n)
+
+
+TASKS: Catalogue[Task] = Catalogue("task", [Reverse, Copy, Characters, ListOps])
 
 
 def task_of(spec: str) -> Task:
@@ -130,14 +166,21 @@ def task_of(spec: str) -> Task:
 
     Raises:
         UnknownName: for an unknown task, with the nearest one.
-        Unsupported: for ListOps, which cannot be drawn yet.
+        InvalidValue: for an argument that cannot be read.
     """
-    if spec.partition(":")[0].strip() == "listops":
-        raise Unsupported(
-            "The task 'listops' has no generator in vlasov yet. Choose reverse, copy or "
-            "characters."
-        )
     return TASKS.build(spec)
+
+
+def _filled(lists: Sequence[Drawn], n: int) -> Int[Tensor, "batch n"]:
+    """The tokens of each list and blanks behind them."""
+    rows = [list(one.tokens) + [0] * (n - len(one.tokens)) for one in lists]
+    return torch.tensor(rows)
+
+
+def _entropy(symbols: Int[Tensor, " count"]) -> float:
+    """The entropy of the frequencies of symbols, in nats."""
+    shares = symbols.bincount().double() / len(symbols)
+    return float(-torch.special.xlogy(shares, shares).sum())
 
 
 @functools.cache
