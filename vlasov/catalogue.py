@@ -6,6 +6,7 @@ writes it, and the two are inverse to each other on values that differ from the 
 
 import dataclasses
 import difflib
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -47,10 +48,22 @@ def _parse(text: str, default: object, *, where: str) -> bool | int | float | st
             return {"true": True, "false": False}[text.lower()]
         if isinstance(default, int):
             return int(text)
-        return text if isinstance(default, str) else float(text)
+        return text if isinstance(default, str) else _finite(text)
     except (ValueError, KeyError):
-        wanted = type(default).__name__ if isinstance(default, bool | int) else "number"
-        raise InvalidValue(f"{where} takes a {wanted} but got '{text}'.") from None
+        raise InvalidValue(f"{where} takes {_wanted(default)} but got '{text}'.") from None
+
+
+def _wanted(default: object) -> str:
+    if isinstance(default, bool):
+        return "true or false"
+    return "a whole number" if isinstance(default, int) else "a finite number"
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 class Catalogue(Generic[T]):

@@ -48,6 +48,11 @@ def test_a_task_trains_the_grid(call):
         ("--heads 3", "no multiple of 3"),
         ("--seeds 0", "'seeds' must be at least 1"),
         ("--rates 1e-3,1e-2", "'rates' is a choice for training"),
+        ("--pde diffusion:rate=8", "stable for rates of the parts up to"),
+        ("--pde stability:rate=inf", "takes a finite number but got 'inf'"),
+        ("--schemes ngpt:alpha=nan", "takes a finite number but got 'nan'"),
+        ("--causal --pde attention,diffusion:rate=0.1", "a causal mask hides"),
+        ("--mlp none --residuals mlp", "The grid needs a network but has none"),
     ],
 )
 def test_a_refusal_is_a_sentence_and_writes_nothing(call, words, sentence):

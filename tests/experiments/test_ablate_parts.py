@@ -6,9 +6,11 @@ import pytest
 import torch
 
 import vlasov as vl
+from vlasov.errors import InvalidValue
 from vlasov.experiments.ablate_bands import band_of
 from vlasov.experiments.ablate_cases import Case
 from vlasov.experiments.ablate_config import AblateConfig
+from vlasov.experiments.ablate_flow import Switches
 from vlasov.experiments.ablate_measure import network_piece
 from vlasov.experiments.ablate_source import source_of
 from vlasov.experiments.ablate_verdicts import STABLE, verdict
@@ -58,9 +60,23 @@ def test_a_system_without_a_gradient_has_a_verdict():
     assert verdict(found) == STABLE
 
 
+def test_intervals_end_where_the_values_do():
+    band = band_of("token_cosine", torch.tensor([[0.9], [1.0]]))
+    assert band.high.item() == 1.0
+    assert band_of("effective_rank", torch.tensor([[1.0], [9.0]])).low.item() == 0.0
+
+
+@pytest.mark.parametrize("part", ["diffusion:rate=5", "stability:rate=10"])
+def test_the_steps_that_are_asked_for_are_stable(part):
+    switches = Switches.read((part,))
+    with pytest.raises(InvalidValue, match="substeps 16"):
+        switches.require(substeps=12, causal=False)
+    switches.require(substeps=16, causal=False)
+
+
 def test_bands_leave_out_seeds_that_are_not_finite():
     values = torch.tensor([[1.0, 2.0, NAN], [3.0, NAN, NAN]])
-    band = band_of("token_cosine", values)
+    band = band_of("energy", values)
     assert band.mean[:2].tolist() == [2.0, 2.0]
     assert band.mean[2].isnan()
     assert band.high[0].item() == pytest.approx(2.0 + 12.7062, rel=1e-5)
@@ -69,7 +85,7 @@ def test_bands_leave_out_seeds_that_are_not_finite():
         assert one[1:].isnan().all()
 
 
-@pytest.mark.parametrize("name", ["token_cosine", "norm"])
+@pytest.mark.parametrize("name", ["energy", "norm"])
 def test_nineteen_of_twenty_bands_hold_the_expected_value(name):
     draws = torch.randn(5, 4000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     band = band_of(name, draws.exp() if name == "norm" else draws)

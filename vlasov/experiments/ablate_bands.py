@@ -7,6 +7,8 @@ for n finite seeds of standard deviation s; of logarithms where the spread is lo
 
 __all__ = ["GEOMETRIC", "Band", "band_of"]
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +21,18 @@ GEOMETRIC = frozenset(
     {"norm", "gradient", "weight_gradient", "update_ratio", "loss", "rank_one_distance", "w2_step"}
 )
 """Positive measures whose logarithms are averaged: their spread is close to log-normal (V48)."""
+
+
+_POSSIBLE: Mapping[str, tuple[float, float]] = {
+    "token_cosine": (-1.0, 1.0),
+    "input_cosine": (-1.0, 1.0),
+    "cosine_to_limit": (-1.0, 1.0),
+    "cosine_to_pde": (-1.0, 1.0),
+    "limit_agreement": (-1.0, 1.0),
+    "effective_rank": (0.0, math.inf),
+    "rank_one_distance": (0.0, 1.0),
+}
+"""Intervals end where the values do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +60,8 @@ def band_of(name: str, values: Float[Tensor, "seeds layers"]) -> Band:
     mean = kept.nanmean(0)
     half = _half_width((kept - mean).square().nansum(0), known.sum(0))
     ends = (mean, mean - half, mean + half)
-    return Band(*(one.exp() if geometric else one for one in ends))
+    ends = (one.exp() if geometric else one for one in ends)
+    return Band(*(one.clamp(*_POSSIBLE.get(name, (-math.inf, math.inf))) for one in ends))
 
 
 def _half_width(

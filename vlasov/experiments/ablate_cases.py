@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from vlasov.errors import InvalidValue
 from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_sizes import sizes_of
 from vlasov.transformer import Stabilisers
@@ -85,6 +86,9 @@ def cases_of(config: AblateConfig, *, trained_depth: int | None = None) -> list[
     """The networks of the grid; those of a checkpoint have its depth.
 
     One without MLP has no case with the residual of the MLP alone.
+
+    Raises:
+        InvalidValue: if there is no case.
     """
     usual = _RANDOM if config.task is None else _TASK
     usual = usual if trained_depth is None else _TRAINED
@@ -95,7 +99,13 @@ def cases_of(config: AblateConfig, *, trained_depth: int | None = None) -> list[
         Case(scheme=scheme, residual=residual, mlp=mlp, depth=depth)
         for depth, (mlp, residual, scheme) in itertools.product(depths, itertools.product(*words))
     ]
-    return [case for case in cases if not (case.mlp == "none" and case.residual == "mlp")]
+    kept = [case for case in cases if not (case.mlp == "none" and case.residual == "mlp")]
+    if not kept:
+        raise InvalidValue(
+            "The grid needs a network but has none: without MLP there is no residual of the MLP "
+            "alone. Add to --mlp or --residuals."
+        )
+    return kept
 
 
 def flow_of(case: Case) -> Case:

@@ -10,6 +10,7 @@ x <- dt F(x) tends to 0 with dt (prediction V52), and only the map of unit step 
 
 __all__ = ["Switches", "flow_states"]
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,13 +18,15 @@ import torch
 from torch import Tensor
 
 from vlasov.cloud import Cloud
+from vlasov.errors import InvalidValue, Unsupported
 from vlasov.experiments.ablate_network import Subject
-from vlasov.experiments.ablate_terms import PARTS
-from vlasov.pde import Term, TransformerPDE
+from vlasov.experiments.ablate_terms import PARTS, Diffusion, LocalPart
+from vlasov.pde import TransformerPDE
 from vlasov.projections import Projections
 from vlasov.solve import simulate
 
 _OFF = "none"
+_STABLE = 2.785  # rate times step up to which RK4 does not grow a decaying mode
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Switches:
 
     attention: bool
     mlp: bool
-    terms: tuple[Term, ...] = ()
+    terms: tuple[LocalPart, ...] = ()
 
     @classmethod
     def read(cls, parts: Sequence[str]) -> "Switches | None":
@@ -46,6 +49,29 @@ class Switches:
         own = {"attention", "mlp"}
         terms = tuple(PARTS.build(part) for part in parts if part not in own)
         return cls("attention" in parts, "mlp" in parts, terms)
+
+    def require(self, *, substeps: int, causal: bool) -> None:
+        """Refuse steps too large for the parts, and what lets a token see later ones.
+
+        The step in question is the coarse one that the resolution is judged by.
+
+        Raises:
+            InvalidValue: for rates beyond the range in which RK4 is stable.
+            Unsupported: for diffusion, which has two sides, under a causal mask.
+        """
+        if causal and any(isinstance(term, Diffusion) for term in self.terms):
+            raise Unsupported(
+                "Diffusion along positions takes from later tokens, which a causal mask hides. "
+                "Drop it from --pde, or drop --causal."
+            )
+        fastest = sum(term.fastest for term in self.terms)
+        coarse = max(1, substeps // 2)
+        if fastest > _STABLE * coarse:
+            raise InvalidValue(
+                f"Steps of 1/{coarse} layer are stable for rates of the parts up to "
+                f"{_STABLE * coarse:.3g} but theirs sum to {fastest:.3g}. Lower the rates, or "
+                f"give --substeps {2 * math.ceil(fastest / _STABLE)}."
+            )
 
     def equation(self, subject: Subject) -> TransformerPDE:
         """The equation with the weights of a network."""

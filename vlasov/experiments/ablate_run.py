@@ -109,6 +109,8 @@ def _prepare(config: AblateConfig) -> Job:
     if config.task is not None:
         return training(config)
     switches, source = Switches.read(config.pde), source_of(config)
+    if switches is not None:
+        switches.require(substeps=config.substeps, causal=config.causal)
     for case in source.cases:  # what cannot be built is refused before a file is touched
         source.subject(case, 0)
     return _Study(config, switches, source).report

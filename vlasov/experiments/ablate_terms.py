@@ -9,8 +9,10 @@ The first is diffusion along the order of the tokens without flux at the ends (p
 second draws every token to unit root mean square, where LayerNorm would put it at once.
 """
 
-__all__ = ["PARTS", "Diffusion", "Stability"]
+__all__ = ["PARTS", "Diffusion", "LocalPart", "Stability"]
 
+import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -26,8 +28,17 @@ from vlasov.pde import Term
 Force = Callable[[float | Tensor, Tensor], Tensor]
 
 
+class LocalPart(Term):
+    """A part of a finite rate."""
+
+    @property
+    @abstractmethod
+    def fastest(self) -> float:
+        """The largest rate at which the part brings a token back, per unit of time."""
+
+
 @dataclass(frozen=True)
-class Diffusion(Term):
+class Diffusion(LocalPart):
     """Exchange between neighbours in the order of the tokens."""
 
     name: ClassVar[str] = "diffusion"
@@ -35,6 +46,11 @@ class Diffusion(Term):
 
     def __post_init__(self) -> None:
         _require_positive(self.rate, name=self.name)
+
+    @property
+    def fastest(self) -> float:
+        """Four times the rate: the mode that alternates from token to token."""
+        return 4 * self.rate
 
     def bind(self, x: Points) -> Force:
         """The second difference with reflecting ends; it needs nothing of `x`."""
@@ -48,7 +64,7 @@ class Diffusion(Term):
 
 
 @dataclass(frozen=True)
-class Stability(Term):
+class Stability(LocalPart):
     """A pull of every token towards unit root mean square."""
 
     name: ClassVar[str] = "stability"
@@ -57,14 +73,21 @@ class Stability(Term):
     def __post_init__(self) -> None:
         _require_positive(self.rate, name=self.name)
 
+    @property
+    def fastest(self) -> float:
+        """Twice the rate, near unit root mean square."""
+        return 2 * self.rate
+
     def bind(self, x: Points) -> Force:
         """The radial force; it needs nothing of `x`."""
         return lambda t, x: -self.rate * (x.square().mean(-1, keepdim=True) - 1) * x
 
 
-PARTS: Catalogue[Term] = Catalogue("part of the continuous system", [Diffusion, Stability])
+PARTS: Catalogue[LocalPart] = Catalogue("part of the continuous system", [Diffusion, Stability])
 
 
 def _require_positive(rate: float, *, name: str) -> None:
-    if not rate > 0:
-        raise InvalidValue(f"The rate of {name} must be above 0 but is {rate}. Drop the part.")
+    if not 0 < rate < math.inf:
+        raise InvalidValue(
+            f"The rate of {name} must be finite and above 0 but is {rate}. Drop the part."
+        )
