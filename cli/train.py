@@ -53,6 +53,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - what
     elif not given["quiet"]:
         shown = {"paired": _narrow(report.tables["paired"])}
         print_experiment(replace(report, tables=shown), folder, drawn)
+    else:
+        for reason in filter(None, report.tables["runs"].column("message")):
+            click.echo(reason, err=True)
     ctx.exit(caught.exit_status or (_FAILED if report.result["status"] == "incomplete" else 0))
 
 

@@ -72,10 +72,11 @@ def test_the_page_draws_what_the_tables_hold(diffuse):
 @pytest.mark.parametrize(
     ("words", "error", "sentence"),
     [
-        (["--alpha", "0.5"], InvalidValue, "between 0 and 1/2"),
+        (["--alpha", "0.5"], InvalidValue, "between 0 and 0.49997, where"),
         (["--scales", "1,1"], InvalidValue, "different whole numbers"),
         (["--weights", "1,2"], InvalidValue, "must be 3 numbers above 0"),
         (["--scales", "32"], InvalidValue, "'length' must be at least 32 but is 16"),
+        (["--length", "1000000000"], InvalidValue, "'length' must be at most 4096"),
         (["--steps", "0"], InvalidValue, "'steps' must be at least 1"),
         (["--device", "cuda"], UnknownName, "device of diffuse"),
     ],

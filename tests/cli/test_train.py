@@ -73,6 +73,9 @@ def test_a_failed_run_shows_in_the_exit_status(call, trainer):
     result = call("train", *SMALL, "--seeds", "2")
     assert result.exit_code == 1
     assert "Failed: ListOps, none, seed 1: No luck. Try again." in result.output
+    again = call("train", "--resume", "--out", "run", "--no-figures", "--quiet")
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "No luck. Try again." in again.stderr
 
 
 def test_a_run_is_kept_resumed_or_written_over(call):
@@ -116,6 +119,9 @@ def test_a_missing_package_is_named(call, monkeypatch):
     (("listops", "--seeds", "0"), "'seeds' must be at least 1"),
     (("listops", "--workers", "0"), "'workers' must be at least 1"),
     (("listops", "--epochs", "two"), "'epochs' takes a whole number"),
+    (("listops", "--diffusion", "after-embedding:5000"), "strides up to 5000 but the shortest"),
+    (("listops", "--diffusion", "after-mlp;steps=99999999999"), "between 1 and 1000"),
+    (("listops:shortest=-1",), "bounds of a list"),
     (("text",), "needs a folder of data"),
     (("text", "--data", "nowhere"), "nowhere"),
     (("listops", "--resume"), "--resume goes on with the run in --out DIR"),

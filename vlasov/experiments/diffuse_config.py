@@ -8,6 +8,8 @@ from vlasov.errors import InvalidValue
 from vlasov.experiments.settings import choice, option
 from vlasov.transformer import Diffusion
 
+_LONGEST = 4096
+
 
 @dataclass(frozen=True)
 class DiffuseConfig:
@@ -35,6 +37,11 @@ class DiffuseConfig:
     def __post_init__(self) -> None:
         choice(self.device, ("cpu",), name="device of diffuse")
         self.diffusion()
+        if self.length > _LONGEST:
+            raise InvalidValue(
+                f"'length' must be at most {_LONGEST}, for its square matrices, but is "
+                f"{self.length}. Lower it."
+            )
         least = {"length": max(2, *self.scales), "steps": 1, "width": 2}
         for name, smallest in least.items():
             if getattr(self, name) < smallest:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vlasov.errors import VlasovError
+from vlasov.errors import InvalidValue, VlasovError
 from vlasov.experiments.lra_arms import Arm
 from vlasov.experiments.lra_config import LraConfig
 from vlasov.lra import Splits, load_task
@@ -19,7 +19,7 @@ class TaskFacts:
     """One task.
 
     Args:
-        floors: accuracies on the test that need no attention, by the name of the guess.
+        floors: accuracies on the test of guesses, by name; ``chance`` is one in the classes.
         notes: sentences about data and training.
         arms: those that its model can have.
     """
@@ -43,6 +43,7 @@ def task_facts(config: LraConfig, task: str) -> TaskFacts:
     for arm in config.arms:
         try:
             build_model(recipe, splits, arm.diffusions, config.seed)
+            _require_rows(splits, arm)
         except VlasovError as error:
             if not config.grid:
                 raise
@@ -50,7 +51,21 @@ def task_facts(config: LraConfig, task: str) -> TaskFacts:
         else:
             arms.append(arm)
     notes = (_sizes(splits, recipe), *splits.notes, *_warmup(splits, recipe), *refused)
-    return TaskFacts(splits.floors, notes, tuple(arms))
+    guesses = {"chance": 1 / splits.classes, **splits.floors}
+    return TaskFacts(guesses, notes, tuple(arms))
+
+
+def _require_rows(splits: Splits, arm: Arm) -> None:
+    """Refuse strides along positions that the shortest sequence does not have."""
+    along = [one for place, one in arm.diffusions if place != "across-heads"]
+    largest = max((max(one.scales) for one in along), default=0)
+    first = splits.train.towers - 1  # pairs have a token in front
+    shortest = min(int(part.lengths.min()) for part in splits.parts().values()) + first
+    if largest > shortest:
+        raise InvalidValue(
+            f"Diffusion '{arm.name}' has strides up to {largest} but the shortest sequence of "
+            f"'{splits.task}' has {shortest} tokens. Lower its scales."
+        )
 
 
 def _sizes(splits: Splits, recipe: Recipe) -> str:

@@ -39,7 +39,7 @@ def findings(
     return Report(
         {
             "status": status,
-            "message": f"{len(runs.rows)} of {len(outcomes)} runs ended.{_REST[status]}",
+            "message": f"{_ended(runs, len(outcomes))}.{_REST[status]}",
             "size": config.size,
             "hours": _hours(runs),
             "floors": floors,
@@ -58,6 +58,12 @@ def _status(outcomes: Sequence[Outcome]) -> str:
     if any(one.result is None and one.failure is None for one in outcomes):
         return "interrupted"
     return "finished" if all(one.failure is None for one in outcomes) else "incomplete"
+
+
+def _ended(runs: Table, total: int) -> str:
+    diverged = runs.column("status").count("diverged")
+    lost = f", {diverged} of them by divergence" if diverged else ""
+    return f"{len(runs.rows)} of {total} runs ended{lost}"
 
 
 def _write_paper_tables(root: Path, runs: Table) -> None:

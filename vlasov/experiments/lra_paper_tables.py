@@ -119,10 +119,11 @@ def _gain(found: Mapping[Place, Seeds], position: str, number: int) -> tuple[Cel
 
 
 def _percent(ours: Seeds, base: Seeds) -> Estimate:
-    return estimate([
-        100 * (ours[seed] / base[seed] - 1) for seed in sorted(ours.keys() & base.keys())
-        if base[seed]
-    ])  # fmt: skip
+    """Seed by seed; nothing where a baseline is 0."""
+    seeds = sorted(ours.keys() & base.keys())
+    if not all(base[seed] for seed in seeds):
+        return Estimate(0)
+    return estimate([100 * (ours[seed] / base[seed] - 1) for seed in seeds])
 
 
 def _scales(found: Mapping[Place, Seeds]) -> PaperTable:

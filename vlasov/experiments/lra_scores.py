@@ -10,7 +10,7 @@ from vlasov.experiments.report import Table
 Scores = Mapping[tuple[str, str], Mapping[int, float]]
 """Task and arm, then seed; arms that were run but have no number are there, without seeds."""
 
-_OF_ONE_TOKEN = ("majority", "root operator")
+_OF_ONE_TOKEN = ("chance", "majority", "root operator")
 
 Place = tuple[str, tuple[int, ...]]
 """Position and scales."""

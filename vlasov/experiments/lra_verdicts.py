@@ -45,7 +45,7 @@ class Comparison:
             return "not compared: no seed of both"
         if len(self.differences) == 1:
             return "one seed: no interval, no verdict"
-        if self.gain.deviation == 0 and self.gain.mean != 0:
+        if self.gain.deviation == 0:
             return "the same difference at every seed: no interval, no verdict"
         words = [_side(self.gain)]
         words += [] if self._above_floor else ["neither is above the floor"]

@@ -45,6 +45,11 @@ class ListOps(Task):
     longest: int = 2000
     cut: float = 0.05
 
+    def __post_init__(self) -> None:
+        Grammar(self.shortest, self.longest)  # which refuses bounds that no list fits
+        if not 0 <= self.cut <= 1:
+            raise InvalidValue(f"'cut' is a share in [0, 1] but is {self.cut}. Correct it.")
+
     def load(self, folder: Path, *, length: int, seed: int) -> Splits:
         """The lists in the three files of the release."""
         place = find_folder(folder, FILES, task=self.name)

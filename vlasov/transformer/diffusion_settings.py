@@ -1,6 +1,6 @@
 """The settings of a diffusion layer, checked before there is a parameter."""
 
-__all__ = ["KINDS", "LARGEST_ALPHA", "Diffusion"]
+__all__ = ["KINDS", "LARGEST_ALPHA", "MOST_STEPS", "Diffusion"]
 
 import math
 from dataclasses import dataclass
@@ -9,6 +9,9 @@ from vlasov.catalogue import nearest
 from vlasov.errors import InvalidValue, Unsupported
 
 KINDS = ("explicit", "implicit", "exact")
+
+MOST_STEPS = 1000
+"""Steps of a layer, each of which keeps a state."""
 
 LARGEST_ALPHA = 0.5 * (1 - 2.0**-14)
 """What the strength of an explicit scale stays below: 1/2 with a margin for rounding."""
@@ -56,8 +59,11 @@ class Diffusion:
                 f"The scales must be different whole numbers from 1 but are {self.scales}; "
                 "write them as 1,2,4."
             )
-        if self.steps < 1:
-            raise InvalidValue(f"'steps' must be at least 1 but is {self.steps}; give 1 or more.")
+        if not 1 <= self.steps <= MOST_STEPS:
+            raise InvalidValue(
+                f"'steps' must lie between 1 and {MOST_STEPS} but is {self.steps}; each keeps one "
+                "state for gradients. Take kind=exact for long times."
+            )
         self._check_weights()
         self._check_alpha()
         if self.kind != "explicit" and self.scales != (1,):
@@ -80,7 +86,9 @@ class Diffusion:
         explicit = self.kind == "explicit"
         bound = LARGEST_ALPHA if explicit else math.inf
         if not 0 < self.alpha < bound:
-            wanted = "between 0 and 1/2, where the step is stable," if explicit else "above 0"
+            wanted = (
+                f"between 0 and {bound:.5f}, where the step is stable," if explicit else "above 0"
+            )
             raise InvalidValue(
                 f"The strength alpha must lie {wanted} but is {self.alpha}; the start of the "
                 "paper is 0.1."

@@ -106,6 +106,9 @@ _VALUES: dict[str, Callable[[str], object]] = {
 }
 
 
+_WANTED = {"steps": "a whole number", "scales": "whole numbers"}
+
+
 def _insertion(text: str) -> tuple[str, Diffusion]:
     head, *options = (part.strip() for part in text.split(";"))
     position, colon, scales = (part.strip() for part in head.partition(":"))
@@ -134,8 +137,8 @@ def _value(name: str, text: str) -> object:
         return _VALUES[name](text)
     except ValueError:
         raise InvalidValue(
-            f"'{name}' of diffusion takes numbers but got '{text}'; write it as in "
-            "'after-embedding:1,2;steps=2;alpha=0.2;weights=1/0.6'."
+            f"'{name}' of diffusion takes {_WANTED.get(name, 'numbers')} but got '{text}'; write "
+            "it as in 'after-embedding:1,2;steps=2;alpha=0.2;weights=1/0.6'."
         ) from None
 
 
