@@ -25,6 +25,11 @@ def checkpoint(write: Writer) -> BertCheckpoint:
     return BertCheckpoint.load(write()).to(dtype=torch.float64)
 
 
+def test_a_number_of_layers_beyond_the_file_is_refused_at_once(write: Writer) -> None:
+    with pytest.raises(InvalidValue, match=r"config\.json promises 1000000000 layers"):
+        BertCheckpoint.load(write(num_hidden_layers=10**9))
+
+
 @pytest.fixture
 def x(generator: torch.Generator) -> Tensor:
     return torch.randn(5, 6, generator=generator, dtype=torch.float64)

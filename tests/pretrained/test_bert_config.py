@@ -36,7 +36,7 @@ def test_what_would_be_computed_wrongly_is_refused(
         BertConfig.from_settings(settings | {key: value})
 
 
-@pytest.mark.parametrize("value", [0, -1, "6", True, float("nan")])
+@pytest.mark.parametrize("value", [0, -1, "6", True, float("nan"), float("inf"), 10**400])
 def test_a_size_is_a_positive_number(settings: dict[str, Any], value: object) -> None:
     with pytest.raises(InvalidValue, match="positive number 'hidden_size' but has"):
         BertConfig.from_settings(settings | {"hidden_size": value})

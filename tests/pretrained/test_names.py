@@ -4,7 +4,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from vlasov.errors import InvalidValue, NotFinite, ShapeMismatch
-from vlasov.pretrained.names import checked
+from vlasov.pretrained.names import checked, require_layers
 
 EXPECTED = {"encoder.a": (2, 2), "encoder.b": (2,)}
 
@@ -70,6 +70,20 @@ def test_a_wrong_shape_is_refused(found: dict[str, Tensor]) -> None:
 def test_weights_that_are_not_finite_are_refused(found: dict[str, Tensor]) -> None:
     with pytest.raises(NotFinite, match=r"'encoder\.b' holds NaN"):
         checked(found | {"encoder.b": torch.tensor([1.0, float("nan")])}, EXPECTED)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.int64, torch.bool])
+def test_weights_that_are_not_real_are_refused(
+    found: dict[str, Tensor], dtype: torch.dtype
+) -> None:
+    with pytest.raises(InvalidValue, match=rf"'encoder\.b' should hold real .* {dtype}"):
+        checked(found | {"encoder.b": torch.ones(2, dtype=dtype)}, EXPECTED)
+
+
+def test_layers_are_counted_before_they_are_named() -> None:
+    require_layers(2, 2, source="config.json")
+    with pytest.raises(InvalidValue, match=r"json promises 1000000000 layers but .* holds 2 tens"):
+        require_layers(10**9, 2, source="config.json")
 
 
 def test_half_precision_weights_become_float32(found: dict[str, Tensor]) -> None:

@@ -56,5 +56,5 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
 
 def test_an_empty_file_is_refused(checkpoint: BertCheckpoint, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
-    with pytest.raises(InvalidValue, match="empty or blank"):
+    with pytest.raises(InvalidValue, match=r"empty\.txt' has no text: it is empty or blank"):
         text_tokens(checkpoint, tmp_path / "empty.txt")

@@ -57,3 +57,15 @@ def test_v62_the_test_sees_a_leak(generator):
 def test_sinkhorn_refuses_a_causal_mask(generator):
     with pytest.raises(Unsupported, match="bistochastic"):
         _leaks(generator, attention="sinkhorn", positions="none")
+
+
+@pytest.mark.parametrize("positions", ["none", "alibi"])
+def test_v62_places_that_bfloat16_cannot_tell_apart_do_not_leak(positions):
+    settings = {"width": 8, "depth": 1, "heads": 2, "vocabulary": 5, "head": "language"}
+    config = TransformerConfig(causal=True, positions=positions, engine="dense", **settings)
+    model = Transformer(config, dtype=torch.bfloat16)
+    tokens = torch.zeros(1, 300, dtype=torch.long)
+    other = tokens.clone()
+    other[0, 280] = 1
+    moved = (model(tokens) - model(other)).abs().amax(-1)[0]
+    assert moved[:280].max() == 0 < moved[280:].max()

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 import vlasov as vl
 from vlasov.errors import InvalidValue, NotFinite, ShapeMismatch, UnknownName, Unsupported
 from vlasov.transformer import Stabilisers, Transformer, TransformerConfig, byte_tokens
+from vlasov.transformer.config import POOLINGS, POSITIONS
 
 SIZES = {"width": 8, "depth": 2, "heads": 2, "vocabulary": 11}
 LONG = torch.tensor([[3, 1, 4, 1, 5]])
@@ -93,6 +94,49 @@ def test_e07_a_padded_sequence_gives_what_it_gives_alone(settings, side):
     alone = torch.cat([model(LONG), model(SHORT)])
     tolerance = 1e-9 if settings.get("attention") == "sinkhorn" else 1e-12  # its own tolerance
     assert_close(found, alone, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("where", [(0, 1), (1, 2), (1, 4)], ids=["left", "inside", "apart"])
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("attention", ["softmax", "l2"])
+def test_e07_padding_shifts_no_place(attention, positions, pooling, where):
+    padding = torch.zeros(2, 5, dtype=torch.bool)
+    padding[1, list(where)] = True
+    batch = LONG.repeat(2, 1)
+    batch[1, ~padding[1]] = SHORT
+    for causal in (False,) if pooling == "cls" else (False, True):
+        sizes = {"positions": positions, "pooling": pooling, "causal": causal}
+        model = _model(Stabilisers(qk_norm=True), classes=3, attention=attention, **sizes)
+        alone = torch.cat([model(LONG), model(SHORT)])
+        assert_close(model(batch, padding), alone, rtol=0, atol=1e-12)
+        states = model.states(x := model.embed(batch, padding), padding)
+        layer = model.layer(0, states[0], model.log_weights(x, padding))
+        assert_close(layer, states[1], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi"])
+def test_the_place_of_a_token_matters(positions):
+    model = _model(classes=3, positions=positions)
+    swapped = SHORT[:, [1, 0, 2]]
+    assert (model(SHORT) - model(swapped)).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_only_tokens_without_positions_can_be_any_number(positions):
+    model = _model(max_positions=4, positions=positions)
+    assert model(LONG[:, :4]).shape == (1, 8)
+    if positions == "none":
+        assert model(LONG).shape == (1, 8)
+    else:
+        with pytest.raises(InvalidValue, match="has 4 positions but the sequence has 5 tokens"):
+            model(LONG)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_the_name_of_a_norm_is_no_stabilisers():
+    with pytest.raises(InvalidValue, match=r"but got 'pre'; write Stabilisers\(norm='pre'\)"):
+        Transformer(TransformerConfig(**SIZES), "pre")
 
 
 def test_what_padding_holds_changes_nothing():
@@ -209,6 +253,7 @@ def test_deepnorm_starts_with_smaller_values():
         ({"classes": -1}, InvalidValue, "cannot be negative"),
         ({"bytes": True}, InvalidValue, "one of the three"),
         ({"head": "language"}, Unsupported, "causal=True"),
+        ({"causal": True, "pooling": "cls"}, Unsupported, "take pooling='last' or 'mean'"),
         ({"head": "language", "causal": True, "vocabulary": 0}, Unsupported, "there is none"),
         ({"positions": "rotry"}, UnknownName, "did you mean 'rotary'"),
         ({"mlp": "glu"}, UnknownName, "mlp"),

@@ -12,6 +12,7 @@ from vlasov.experiments.ablate_cases import Case
 from vlasov.pde import TransformerPDE
 from vlasov.pretrained import small_step_states
 from vlasov.transformer import Block, Transformer, pde_of
+from vlasov.transformer.positions import shifted_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,13 @@ class Network:
         return states
 
     def _step(self, layer: int, part: int, x: Tensor, log_w: Tensor) -> Tensor:
+        places = shifted_places(log_w)
         return self.model.block(layer)(
             x,
             log_w=log_w.unsqueeze(-2),
-            mask=self.model.visibility(x),
+            mask=self.model.visibility(x, places),
             layer=layer * self.substeps + part,
+            places=places,
         )
 
     def log_weights(self, x: Tensor) -> Tensor:

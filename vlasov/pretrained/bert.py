@@ -25,7 +25,7 @@ from vlasov.pretrained.assembled import assembled
 from vlasov.pretrained.bert_config import BertConfig
 from vlasov.pretrained.bert_transformer import bert_architecture, bert_weights
 from vlasov.pretrained.checkpoint import locate, read_config, read_tensors
-from vlasov.pretrained.names import checked
+from vlasov.pretrained.names import checked, require_layers
 from vlasov.pretrained.tokens import tokenize
 from vlasov.projections import LayeredProjections, Projections
 from vlasov.transformer import Transformer
@@ -56,7 +56,9 @@ class BertCheckpoint:
         """
         files = locate(name_or_path)
         config = BertConfig.from_settings(read_config(files.config))
-        tensors, ignored = checked(read_tensors(files.weights), config.shapes())
+        found = read_tensors(files.weights)
+        require_layers(config.layers, len(found), source="config.json")
+        tensors, ignored = checked(found, config.shapes())
         return cls(files.name, config, tensors, files.tokenizer, ignored)
 
     @property

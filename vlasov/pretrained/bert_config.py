@@ -3,6 +3,7 @@
 __all__ = ["BertConfig"]
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ _ONLY: Mapping[str, object] = {
     "position_embedding_type": "absolute",
     "is_decoder": False,
 }
+
+
+_LARGEST = sys.float_info.max  # json reads Infinity, and whole numbers of any length
 
 
 @dataclass(frozen=True)
@@ -106,10 +110,10 @@ def _pair(
 
 def _positive(settings: Mapping[str, Any], key: str) -> float:
     found = settings.get(key)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not found > 0:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found <= _LARGEST:
         said = "lacks it" if found is None else f"has {found!r}"
         raise InvalidValue(
-            f"config.json needs a positive number '{key}' but {said}. Correct the file."
+            f"config.json needs a finite positive number '{key}' but {said}. Correct the file."
         )
     return float(found)
 

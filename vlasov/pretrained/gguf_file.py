@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vlasov.errors import InvalidValue, NotFinite, UnknownName
+from vlasov.errors import InvalidValue, NotFinite, UnknownName, Unsupported
 from vlasov.pretrained.checkpoint import extra, package_files
 
 _SUFFIX = ".gguf"
@@ -59,9 +59,16 @@ class GgufFile:
 
         Raises:
             NotFinite: if it holds NaN or infinity.
+            Unsupported: for a format such as whole numbers.
         """
         block = self.blocks[name]
-        plain = extra("gguf").dequantize(block.data, block.tensor_type)
+        try:
+            plain = extra("gguf").dequantize(block.data, block.tensor_type)
+        except NotImplementedError:  # whole numbers, double precision
+            raise Unsupported(
+                f"Weights in float32, half precision or blocks can be read but '{name}' is "
+                f"{block.tensor_type.name}. Convert the file, for example to F16."
+            ) from None
         weights = torch.from_numpy(np.array(plain, dtype=np.float32)).reshape(self.shapes[name])
         if not bool(weights.isfinite().all()):
             raise NotFinite(f"'{name}' holds NaN or infinity. Copy the file again.")

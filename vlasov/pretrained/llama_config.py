@@ -2,6 +2,7 @@
 
 __all__ = ["LlamaConfig"]
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -102,16 +103,17 @@ class LlamaConfig:
         return {f"{base}.{name}.weight": shape for name, shape in maps.items()}
 
 
+_LARGEST = sys.float_info.max  # a header can hold infinity
 _TOKENS = "tokenizer.ggml.tokens"
 
 
 def _positive(settings: Mapping[str, Any], key: str, default: float | int | None = None) -> float:
     found = settings.get(f"llama.{key}", default)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not found > 0:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found <= _LARGEST:
         said = "lacks it" if found is None else f"has {found!r}"
         raise InvalidValue(
-            f"A Llama decoder needs a positive number 'llama.{key}' but the file {said}. Copy the "
-            f"file again."
+            f"A Llama decoder needs a finite positive number 'llama.{key}' but the file {said}. "
+            f"Copy the file again."
         )
     return float(found)
 

@@ -1,6 +1,14 @@
 """Tensor names of a checkpoint against those that are expected: nothing is silently skipped."""
 
-__all__ = ["IGNORED", "PREFIXES", "bare", "checked", "require_names", "require_shape"]
+__all__ = [
+    "IGNORED",
+    "PREFIXES",
+    "bare",
+    "checked",
+    "require_layers",
+    "require_names",
+    "require_shape",
+]
 
 from collections.abc import Iterable, Mapping
 
@@ -35,7 +43,7 @@ def checked(
     """The expected tensors in float32 by bare name, and the names in the file left aside.
 
     Raises:
-        InvalidValue: if a name is missing, unknown or there twice.
+        InvalidValue: if a name is missing, unknown or there twice, or a tensor is not real.
         ShapeMismatch: if a tensor has another shape than the config promises.
         NotFinite: if a tensor holds NaN or infinity.
     """
@@ -48,6 +56,19 @@ def checked(
         advice="Use a BERT encoder with the config.json that belongs to it.",
     )
     return {name: _fitting(name, named[name], expected[name]) for name in expected}, ignored
+
+
+def require_layers(layers: int, tensors: int, *, source: str) -> None:
+    """Refuse more layers than there are tensors, before all their names are made.
+
+    Raises:
+        InvalidValue: if there are.
+    """
+    if layers > tensors:
+        raise InvalidValue(
+            f"{source} promises {layers} layers but the file holds {tensors} tensors in all. "
+            f"Use weights that belong to it."
+        )
 
 
 def require_names(
@@ -94,6 +115,10 @@ def _unwrapped(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _fitting(name: str, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     require_shape(name, tuple(tensor.shape), shape, source="config.json")
+    if not tensor.is_floating_point():
+        raise InvalidValue(
+            f"'{name}' should hold real numbers but is of {tensor.dtype}. Save it in float32."
+        )
     weights = tensor.to(torch.float32)
     if not bool(weights.isfinite().all()):
         raise NotFinite(f"'{name}' holds NaN or infinity. Copy or train the checkpoint again.")

@@ -48,7 +48,7 @@ def read_text(path: Path) -> str:
     """The content of a UTF-8 text file.
 
     Raises:
-        InvalidValue: if it is missing, a folder, unreadable or not text.
+        InvalidValue: if it is missing, a folder, unreadable, not text or blank.
     """
     if not path.is_file():
         found = "is a folder" if path.is_dir() else "does not exist"
@@ -62,4 +62,8 @@ def read_text(path: Path) -> str:
         raise refusal from None
     if "\0" in text:
         raise refusal
+    if not text.strip():
+        raise InvalidValue(
+            f"'{path}' has no text: it is empty or blank. Write some, or leave it out."
+        )
     return text

@@ -8,6 +8,7 @@ Source: Vaswani et al. (2017), section 3.2.2; grouped keys of Ainslie et al., ar
 
 __all__ = ["AttentionLayer", "QueryKeyNorm"]
 
+import dataclasses
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +24,7 @@ from vlasov.errors import ShapeMismatch
 from vlasov.pde.field import AttentionForce, Smooth
 from vlasov.projections import Projections, QueriesAndKeys
 from vlasov.transformer.config import TransformerConfig
-from vlasov.transformer.positions import Rotary
+from vlasov.transformer.positions import Places, Rotary
 
 _EPS = 1e-6
 
@@ -87,8 +88,11 @@ class AttentionLayer(nn.Module):
             gain = nn.Parameter(torch.ones(config.k)) if qk_norm else None
             self.register_parameter(name, gain)
 
-    def projections(self) -> Projections:
-        """The maps of every head, as the simulator takes them: views of the parameters."""
+    def projections(self, places: Places | None = None) -> Projections:
+        """The maps of every head, as the simulator takes them: views of the parameters.
+
+        `places` are those of the tokens where padding shifts them, for the rotary turn.
+        """
         h, d = self.heads, self.query.shape[-1]
         maps = {
             "query": self.query.view(h, -1, d),
@@ -100,24 +104,26 @@ class AttentionLayer(nn.Module):
             bias: Tensor | None = getattr(self, f"{name}_bias")
             if bias is not None:
                 maps[f"{name}_bias"] = self._bias_per_head(name, bias)
-        return Projections.of_maps(maps, self._refinement())
+        return Projections.of_maps(maps, self._refinement(places))
 
     def force(
         self,
         log_w: LogWeights,
         mask: Visibility | None = None,
         *,
+        places: Places | None = None,
         smooth_values: Smooth | None = None,
         smooth_seen: Smooth | None = None,
     ) -> AttentionForce:
         """The field ``(t, x) -> F(x)`` of the simulator for tokens of these log weights.
 
         `log_w` is ``(*batch, 1, n)``, the 1 standing for the heads; minus infinity is padding.
-        Values and what the heads saw of them pass through `smooth_values` and `smooth_seen`.
+        `places` are as in `projections`. Values and what the heads saw of them pass through
+        `smooth_values` and `smooth_seen`.
         """
         return AttentionForce(
             self.attention,
-            self.projections(),
+            self.projections(places),
             self.engine,
             log_w,
             self.beta,
@@ -154,7 +160,8 @@ class AttentionLayer(nn.Module):
             else self._per_head(bias.view(self.kv_heads, -1))
         )
 
-    def _refinement(self) -> QueriesAndKeys | None:
+    def _refinement(self, places: Tensor | None) -> QueriesAndKeys | None:
+        rotary = self.rotary and dataclasses.replace(self.rotary, places=places)
         if self.query_gain is None or self.key_gain is None:
-            return self.rotary
-        return QueryKeyNorm(self.query_gain, self.key_gain, self.rotary)
+            return rotary
+        return QueryKeyNorm(self.query_gain, self.key_gain, rotary)

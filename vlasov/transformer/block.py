@@ -21,6 +21,7 @@ from vlasov.transformer.config import TransformerConfig
 from vlasov.transformer.insertion import Diffusions
 from vlasov.transformer.norm_layers import Branch, WrapLayer
 from vlasov.transformer.perceptron import PerceptronLayer
+from vlasov.transformer.positions import Places
 from vlasov.transformer.stabilisers import Stabilisers
 
 
@@ -65,17 +66,23 @@ class Block(nn.Module):
         log_w: Float[Tensor, "*lead n"],
         mask: Visibility | None = None,
         layer: int | None = None,
+        places: Places | None = None,
     ) -> Points:
         """The state after the block; shared weights say by `layer` where in depth they act.
 
-        `log_w` is ``(*batch, 1, n)``, minus infinity for padding.
+        `log_w` is ``(*batch, 1, n)``, minus infinity for padding; `places` (*batch, 1, n)
+        are those of the tokens where padding shifts them.
         """
         depth = self.layer if layer is None else layer
         rate = self.step * self.scheme.factor(depth, self.step)
         smooth = self.diffusions.bind(log_w.squeeze(-2), depth) if self.diffusions else UNSMOOTHED
         if self.attention is not None and self.attention_norm is not None:
             force = self.attention.force(
-                log_w, mask, smooth_values=smooth.values, smooth_seen=smooth.seen
+                log_w,
+                mask,
+                places=places,
+                smooth_values=smooth.values,
+                smooth_seen=smooth.seen,
             )
             x = self.attention_norm.wrap(
                 x,

@@ -36,7 +36,7 @@ class TransformerConfig:
         positions: ``none``, ``sinusoidal``, ``learned``, ``rotary`` or ``alibi``.
         rotary_base: base of the rotary angles.
         rotary_pairs: ``halves`` turns coordinate i with i + k/2, ``neighbours`` 2i with 2i + 1.
-        max_positions: longest sequence (learned and sinusoidal tables; others only check it).
+        max_positions: longest sequence, ``cls`` included; ``none`` does not limit it.
         mlp: ``none``, ``relu``, ``gelu`` (exact), ``gelu-tanh`` or ``swiglu``.
         mlp_width: hidden width; None for 4 d.
         bias: whether the maps of attention and MLP have offsets.
@@ -152,6 +152,12 @@ class TransformerConfig:
             raise Unsupported(
                 "A language head predicts the next token, which a token must not see; set "
                 "causal=True."
+            )
+
+        if self.pooling == "cls" and self.causal:
+            raise Unsupported(
+                "A cls token stands in front and must see the others but causal=True hides them; "
+                "take pooling='last' or 'mean'."
             )
 
     @property

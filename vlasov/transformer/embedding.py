@@ -1,6 +1,6 @@
 """From inputs to points: entries of a table, patches or points, with positions added."""
 
-__all__ = ["Embedding", "byte_tokens", "place"]
+__all__ = ["Embedding", "byte_tokens"]
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from vlasov._shapes import Points
 from vlasov.errors import InvalidValue, ShapeMismatch
 from vlasov.transformer.config import TransformerConfig
 from vlasov.transformer.norm_layers import Norm
-from vlasov.transformer.positions import sinusoidal
+from vlasov.transformer.positions import place, sinusoidal
 
 # An axis of their own: a `cls` token makes one point more.
 Inputs = Int[Tensor, "*batch tokens"] | Float[Tensor, "*batch tokens features"]
@@ -37,11 +37,6 @@ def byte_tokens(texts: Sequence[str]) -> tuple[Int[Tensor, "batch n"], Bool[Tens
     ids = torch.tensor([one + [0] * (longest - len(one)) for one in coded])
     lengths = torch.tensor([len(one) for one in coded])
     return ids, torch.arange(longest) >= lengths[:, None]
-
-
-def place(padding: Padding) -> Int[Tensor, "*batch tokens"]:
-    """The position of every real token among the real ones, from 0; padding repeats the last."""
-    return ((~padding).long().cumsum(-1) - 1).clamp(min=0)
 
 
 class Embedding(nn.Module):
@@ -79,6 +74,7 @@ class Embedding(nn.Module):
                 f"Padding needs one entry per token, {tuple(inputs.shape[: x.ndim - 1])}, but "
                 f"has shape {tuple(padding.shape)}; True is padding."
             )
+        self._require_positions(x.shape[-2])
         if self.places is not None:
             x = x + self._positions(self.places, x.shape[-2], padding).to(x.dtype)
         x = x if self.norm is None else self.norm(x)
@@ -111,12 +107,15 @@ class Embedding(nn.Module):
             )
         return ids.long()
 
-    def _positions(self, places: Tensor, n: int, padding: Tensor | None) -> Tensor:
-        if n > len(places):
+    def _require_positions(self, n: int) -> None:
+        longest = self.config.max_positions
+        if self.config.positions != "none" and n > longest:
             raise InvalidValue(
-                f"The model has {len(places)} positions but the sequence has {n} tokens; "
+                f"The model has {longest} positions but the sequence has {n} tokens; "
                 "shorten it or raise max_positions."
             )
+
+    def _positions(self, places: Tensor, n: int, padding: Tensor | None) -> Tensor:
         if padding is None:
             return places[:n]
         if self.cls is not None:

@@ -22,7 +22,7 @@ from vlasov.transformer.embedding import Embedding, Inputs, Padding
 from vlasov.transformer.heads import Classifier, LanguageHead, pooled
 from vlasov.transformer.initial import draw_weights
 from vlasov.transformer.insertion import Diffusions
-from vlasov.transformer.positions import token_mask
+from vlasov.transformer.positions import Places, shifted_places, token_mask
 from vlasov.transformer.stabilisers import Stabilisers
 
 
@@ -49,7 +49,7 @@ class Transformer(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.stabilisers = Stabilisers() if stabilisers is None else stabilisers
+        self.stabilisers = _stabilisers(stabilisers)
         self.diffusions = Diffusions() if diffusions is None else diffusions
         require_diffusions(config, self.stabilisers, self.diffusions)
         scheme = self.stabilisers.scheme
@@ -85,16 +85,22 @@ class Transformer(nn.Module):
     def states(self, x: Points, padding: Padding | None = None) -> list[Points]:
         """The clouds before the first block and after each one; `padding` as given to `embed`."""
         log_w = self.log_weights(x, padding)
-        states = [self._entered(x, log_w)]
+        states, places = [self._entered(x, log_w)], self._places(log_w, padding)
         for layer in range(self.config.depth):
-            states.append(self.layer(layer, states[-1], log_w))
+            states.append(self._step(layer, states[-1], log_w, places))
         return states
 
     def layer(self, layer: int, x: Points, log_w: LogWeights) -> Points:
         """One block on the tokens of these log weights (*batch, n)."""
-        return self.block(layer)(
-            x, log_w=log_w.unsqueeze(-2), mask=self.visibility(x), layer=layer
-        )
+        return self._step(layer, x, log_w, self._places(log_w, log_w))
+
+    def _step(self, layer: int, x: Tensor, log_w: Tensor, places: Tensor | None) -> Tensor:
+        mask, log_w = self.visibility(x, places), log_w.unsqueeze(-2)
+        return self.block(layer)(x, log_w=log_w, mask=mask, layer=layer, places=places)
+
+    def _places(self, log_w: Tensor, padding: Tensor | None) -> Tensor | None:
+        ordered = self._mask is not None or self.config.positions == "rotary"
+        return shifted_places(log_w) if ordered and padding is not None else None
 
     def forward(
         self, inputs: Inputs, padding: Padding | None = None
@@ -106,9 +112,9 @@ class Transformer(nn.Module):
         """
         x = self.embed(inputs, padding)
         log_w = self.log_weights(x, padding)
-        x = self._entered(x, log_w)
+        x, places = self._entered(x, log_w), self._places(log_w, padding)
         for layer in range(self.config.depth):
-            x = self.layer(layer, x, log_w)
+            x = self._step(layer, x, log_w, places)
         x = self.leave(x)
         if isinstance(self.head, LanguageHead):
             return self.head(x, self.embedding.table)
@@ -138,11 +144,13 @@ class Transformer(nn.Module):
         logits = x.new_zeros(padding.shape, dtype=wide).masked_fill(padding, -torch.inf)
         return logits.log_softmax(-1)
 
-    def visibility(self, x: Points) -> Visibility | None:
-        """What the tokens may see of each other, by their order in the sequence."""
+    def visibility(self, x: Points, places: Places | None = None) -> Visibility | None:
+        """What the tokens may see of each other, by their places; by index without padding."""
         if self._mask is None:
             return None
-        order = torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)[None]
+        exact = torch.promote_types(x.dtype, torch.float32)  # bfloat16 ties places from 256 on
+        order = torch.arange(x.shape[-2], dtype=exact, device=x.device)[None]
+        order = order if places is None else places.to(exact)
         return self._mask.bind(order, order)
 
     def projections(self, layer: int) -> Projections:
@@ -175,6 +183,14 @@ class Transformer(nn.Module):
                 "choose one of these."
             )
         return cast(Block, self.blocks[0 if self.stabilisers.shared else layer])
+
+
+def _stabilisers(given: object) -> Stabilisers:
+    if given is None or isinstance(given, Stabilisers):
+        return given or Stabilisers()
+    raise InvalidValue(
+        f"A Transformer takes Stabilisers but got {given!r}; write Stabilisers(norm='pre')."
+    )
 
 
 def _head(config: TransformerConfig) -> nn.Module | None:

@@ -10,17 +10,29 @@ Sources: Vaswani et al. (2017), section 3.5; Su et al., RoFormer, arXiv:2104.098
 Press, Smith and Lewis, arXiv:2108.12409 (slopes of head h = 1, ..., H).
 """
 
-__all__ = ["Rotary", "alibi_slopes", "sinusoidal", "token_mask"]
+__all__ = [
+    "Places",
+    "Rotary",
+    "alibi_slopes",
+    "place",
+    "shifted_places",
+    "sinusoidal",
+    "token_mask",
+]
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from vlasov._shapes import LogWeights
 from vlasov.attention.masks import Alibi, Causal, Mask
 from vlasov.transformer.config import TransformerConfig
+
+# (*batch, 1, n), the 1 standing for the heads; names of their own, as this is not `log_w`'s axis.
+Places = Int[Tensor, "*sequences tokens"]
 
 
 def sinusoidal(n: int, width: int) -> Float[Tensor, "n d"]:
@@ -43,21 +55,41 @@ def token_mask(config: TransformerConfig) -> Mask | None:
     return Causal() if config.causal else None
 
 
+def place(padding: Bool[Tensor, "*batch tokens"]) -> Int[Tensor, "*batch tokens"]:
+    """The position of every real token among the real ones, from 0; padding repeats the last."""
+    return ((~padding).long().cumsum(-1) - 1).clamp(min=0)
+
+
+def shifted_places(log_w: LogWeights) -> Places | None:
+    """`place` by log weights, with an axis for the heads; None where no padding stands before.
+
+    There the index of a real token is its place.
+    """
+    padding = log_w.isneginf()
+    if bool((padding[..., 1:] >= padding[..., :-1]).all()):
+        return None
+    return place(padding).unsqueeze(-2)
+
+
 @dataclass(frozen=True)
 class Rotary:
-    """Queries and keys turned by an angle proportional to the index of their token.
+    """Queries and keys turned by an angle proportional to the place of their token.
 
-    `pairs` is ``halves`` (coordinate i with i + k/2) or ``neighbours`` (2i with 2i + 1).
+    `pairs` is ``halves`` (coordinate i with i + k/2) or ``neighbours`` (2i with 2i + 1). Without
+    `places` the place of a token is its index.
     """
 
     base: float = 10_000.0
     pairs: str = "halves"
+    places: Places | None = field(default=None, compare=False)
 
     def __call__(
         self, q: Float[Tensor, "... n k"], k: Float[Tensor, "... n k"]
     ) -> tuple[Float[Tensor, "... n k"], Float[Tensor, "... n k"]]:
-        """Both turned; scores then depend on the difference of the indices."""
+        """Both turned; scores then depend on the difference of the places."""
         cos, sin = _turns(q.shape[-2], q.shape[-1], self.base, self.pairs, q.dtype, q.device)
+        if self.places is not None:
+            cos, sin = cos[self.places], sin[self.places]
         return self._turned(q, cos, sin), self._turned(k, cos, sin)
 
     def _turned(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
