@@ -63,7 +63,9 @@ def _print_table(console: Console, name: str, content: ReportTable) -> None:
     if len(content.rows) > _ROWS or len(content.columns) > _COLUMNS:
         console.out(f"{name}.csv: {len(content.rows)} rows", highlight=False)
         return
-    table = Table(*(column.replace("_", " ") for column in content.columns), title=name)
+    table = Table(title=name)
+    for column in content.columns:
+        table.add_column(column.replace("_", " "), overflow="fold")  # no digit or name is cut
     for row in content.rows:
         table.add_row(*("" if cell is None else _shown(cell) for cell in row))
     console.print(table)

@@ -62,6 +62,11 @@ def test_one_arm_and_one_seed_are_a_single_run(call):
     assert "1 of 1 runs ended" in result.output
 
 
+def test_no_name_of_an_arm_is_cut(call):
+    result = call("train", *SMALL, "--diffusion", "none,after-embedding:1,after-embedding:1,2,4")
+    assert "…" not in result.stdout
+
+
 def test_one_json_object(call):
     found = json.loads(call("train", *SMALL, *ARMS, "--json", "--quiet").stdout)
     assert found["result"]["status"] == "finished"
