@@ -12,15 +12,16 @@ COMMANDS = {
     "ablate": "Show what residual connections and norms do, layer by layer.",
     "bench": "Time one softmax sum by every engine, and say which one 'auto' takes.",
     "converge": "Measure how fast n tokens approach the mean-field limit.",
-    "data": "Make, check or describe the data of the Long Range Arena.",
-    "diffuse": "Take one step of diffusion along positions apart, beside what its paper says.",
+    "data": "Make, check or describe the data of a task.",
+    "diffuse": "Take one diffusion step along positions apart: spectrum, stability, response, "
+    "energy, kernel.",
     "distance": "Measure how far apart two laws are, and say how that is known.",
     "energy": "Follow the energy that an equation descends, and test its convexity.",
     "phase": "Colour a diagram of parameters, or of random draws, by how covariances end.",
     "plot": "Draw the pictures of a run folder again.",
     "reduce": "Carry a Gaussian law by the equation: mean, covariance, and how the run ends.",
     "simulate": "Move a token cloud by attention; save and draw what happens.",
-    "train": "Train on the Long Range Arena, with and without diffusion layers.",
+    "train": "Train Transformers with and without diffusion on tasks of the Long Range Arena.",
 }
 
 
