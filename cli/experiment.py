@@ -1,8 +1,8 @@
 """The command of an experiment: options from its settings, its report as table and pictures."""
 
-__all__ = ["draw_report", "experiment_command"]
+__all__ = ["Request", "answer", "draw_report", "experiment_command"]
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,17 +32,28 @@ def experiment_command(experiment: Experiment, text: str) -> click.Command:
     @click.option("--no-figures", is_flag=True, help="Draw nothing.")
     @click.pass_context
     def command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - what click passes
-        request = Request(experiment, given)
-        with catch_signals() as caught:
-            folder, report = request.carry_out(caught)
-        drawn = [] if given["no_figures"] or caught.requested else draw_report(folder, report)
-        if given["as_json"]:
-            print_json(folder, drawn)
-        elif not given["quiet"]:
-            print_experiment(report, folder, drawn)
-        ctx.exit(caught.exit_status)
+        _, status = answer(Request(experiment, given))
+        ctx.exit(status)
 
     return command
+
+
+def answer(
+    request: "Request", shown: Callable[[Report], Report] | None = None
+) -> tuple[Report, int]:
+    """Carry a request out, draw it and print it; its report, and the exit status of a signal.
+
+    `shown` is what of the report a terminal has room for.
+    """
+    given = request.given
+    with catch_signals() as caught:
+        folder, report = request.carry_out(caught)
+    drawn = [] if given["no_figures"] or caught.requested else draw_report(folder, report)
+    if given["as_json"]:
+        print_json(folder, drawn)
+    elif not given["quiet"]:
+        print_experiment(shown(report) if shown else report, folder, drawn)
+    return report, caught.exit_status
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,10 @@ import click
 
 from vlasov.experiments.lra_config import LraChoices
 from vlasov.experiments.lra_run import TRAIN
-from vlasov.experiments.report import Table
-from vlasov.interruption import catch_signals
+from vlasov.experiments.report import Report, Table
 
-from .experiment import Request, draw_report
+from .experiment import Request, answer
 from .options import run_options, setting_options
-from .report import print_experiment, print_json
 
 _FAILED = 1
 _SHOWN = ("task", "diffusion", "n", "accuracy", "floor", "difference", "low", "high", "t_test",
@@ -44,24 +42,15 @@ def command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - what
     Exit status 1: a run failed, the others were done.
     """
     given["diffusion"] = " ".join(given["diffusion"]) or None
-    request = Request(TRAIN, given)
-    with catch_signals() as caught:
-        folder, report = request.carry_out(caught)
-    drawn = [] if given["no_figures"] or caught.requested else draw_report(folder, report)
-    if given["as_json"]:
-        print_json(folder, drawn)
-    elif not given["quiet"]:
-        shown = {"paired": _narrow(report.tables["paired"])}
-        print_experiment(replace(report, tables=shown), folder, drawn)
-    else:
-        for reason in filter(None, report.tables["runs"].column("message")):
-            click.echo(reason, err=True)
-    ctx.exit(caught.exit_status or (_FAILED if report.result["status"] == "incomplete" else 0))
+    report, status = answer(Request(TRAIN, given), _narrow)
+    for reason in filter(None, report.tables["runs"].column("message") if given["quiet"] else ()):
+        click.echo(reason, err=True)
+    ctx.exit(status or (_FAILED if report.result["status"] == "incomplete" else 0))
 
 
-def _narrow(paired: Table) -> Table:
-    """What a terminal has room for; the verdicts follow as sentences."""
+def _narrow(report: Report) -> Report:
+    """The comparison alone; the verdicts follow as sentences."""
+    paired = report.tables["paired"]
     columns = {name: paired.column(name) for name in _SHOWN}
-    return Table.of_columns(
-        {name: column for name, column in columns.items() if set(column) != {None}}
-    )
+    filled = {name: column for name, column in columns.items() if set(column) != {None}}
+    return replace(report, tables={"paired": Table.of_columns(filled)})

@@ -5,7 +5,7 @@ import pytest
 
 from vlasov._fields import require_kinds
 from vlasov.errors import InvalidValue
-from vlasov.transformer import Stabilisers, TransformerConfig
+from vlasov.transformer import Diffusion, Stabilisers, TransformerConfig
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ def test_numbers_of_numpy_and_whole_factors_are_what_they_say():
         (TransformerConfig, "width", "a"),
         (TransformerConfig, "depth", 1.5),
         (TransformerConfig, "beta", "high"),
+        (Diffusion, "alpha", "weak"),
+        (Diffusion, "steps", 1.5),
         (Stabilisers, "step", "a"),
         (Stabilisers, "residual_scale", None),
         (Stabilisers, "residual", None),

@@ -201,10 +201,10 @@ def test_an_empty_picture_is_left_out_with_its_label(tmp_path):
 
 
 def test_a_nested_copy_is_found(binary, tmp_path):
-    nested = tmp_path / "root/root"
+    nested = tmp_path / "outer/outer"
     nested.mkdir(parents=True)
     binary.rename(nested / binary.name)
-    assert len(load(tmp_path / "root").test) == COUNT
+    assert len(load(tmp_path / "outer").test) == COUNT
 
 
 def test_two_copies_are_refused_by_name(binary, tmp_path):

@@ -137,11 +137,11 @@ def test_the_release_is_found_where_it_is_nested(tmp_path, inner):
 
 
 def test_two_copies_are_refused_by_name(tmp_path):
-    _release(tmp_path / "root/listops-1000")
-    _release(tmp_path / "root/root/listops-1000")
-    with pytest.raises(InvalidValue, match=r"'.*root/listops-1000', '.*root/root/listops-1000'"):
-        load_task("listops", tmp_path / "root")
-    assert len(load_task("listops", tmp_path / "root/root").train) == 1
+    _release(tmp_path / "nest/listops-1000")
+    _release(tmp_path / "nest/nest/listops-1000")
+    with pytest.raises(InvalidValue, match=r"'.*nest/listops-1000', '.*nest/nest/listops-1000'"):
+        load_task("listops", tmp_path / "nest")
+    assert len(load_task("listops", tmp_path / "nest/nest").train) == 1
 
 
 def test_half_of_the_release_is_refused_by_what_is_missing(tmp_path):

@@ -110,10 +110,10 @@ def test_the_folder_of_all_tasks_the_task_or_the_difficulty_will_do(place, relea
 
 
 def test_a_copy_nested_twice_is_found(release, tmp_path):
-    nested = tmp_path / "root/root"
+    nested = tmp_path / "outer/outer"
     nested.mkdir(parents=True)
     release.rename(nested / "pathfinder32")
-    assert sorted(numbers(load(tmp_path / "root").test)) == sorted(
+    assert sorted(numbers(load(tmp_path / "outer").test)) == sorted(
         numbers(load(nested / "pathfinder32").test)
     )
 

@@ -8,7 +8,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -20,20 +19,11 @@ from vlasov.lra.checkpoints import BEST, LAST, OLDER
 from vlasov.lra.trainer import train
 from vlasov.transformer import Diffusion, Diffusions
 
+pytestmark = pytest.mark.usefixtures("plain_calls")
+
 DIFFUSIONS = Diffusions(after_embedding=Diffusion(scales=(1,)))
 SHORT = replace(SMALL, epochs=2)  # ten steps
 DROPPING = replace(SHORT, dropout=0.3, precision="float32")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def plain_calls():
-    """One thread and no run-time type checks: the other tests of these parts check the types."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-    torch.set_num_threads(before)
 
 
 def run(folder, recipe=DROPPING, given=None, *, resume=False, **options):

@@ -6,7 +6,6 @@ import os
 import sys
 from dataclasses import replace
 
-import jaxtyping
 import pytest
 import torch
 from lra.small_runs import SMALL, curve, splits, weights
@@ -26,18 +25,9 @@ from vlasov.lra.trainer import train
 from vlasov.lra.training_result import read_result
 from vlasov.transformer import Diffusion, Diffusions
 
+pytestmark = pytest.mark.usefixtures("plain_calls")
+
 DIFFUSIONS = Diffusions(after_embedding=Diffusion(scales=(1, 2)), after_mlp=Diffusion(scales=(1,)))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def plain_calls():
-    """One thread and no run-time type checks: the other tests of these parts check the types."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-    torch.set_num_threads(before)
 
 
 def run(folder, recipe=SMALL, given=None, **options):

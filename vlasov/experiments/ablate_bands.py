@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.stats import t as student
 from torch import Tensor
+
+from vlasov.experiments.intervals import half_width
 
 GEOMETRIC = frozenset(
     {"norm", "gradient", "weight_gradient", "update_ratio", "loss", "rank_one_distance", "w2_step"}
@@ -58,18 +58,9 @@ def band_of(name: str, values: Float[Tensor, "seeds layers"]) -> Band:
     known = values.isfinite()
     kept = (values.log() if geometric else values).where(known, torch.nan)
     mean = kept.nanmean(0)
-    half = _half_width((kept - mean).square().nansum(0), known.sum(0))
+    count = known.sum(0)
+    spread = ((kept - mean).square().nansum(0) / (count - 1).clamp(min=1)).sqrt()
+    half = torch.from_numpy(half_width(spread.numpy(), count.numpy())).to(spread)
     ends = (mean, mean - half, mean + half)
     ends = (one.exp() if geometric else one for one in ends)
     return Band(*(one.clamp(*_POSSIBLE.get(name, (-math.inf, math.inf))) for one in ends))
-
-
-def _half_width(
-    squares: Float[Tensor, " layers"], count: Float[Tensor, " layers"] | Tensor
-) -> Float[Tensor, " layers"]:
-    """Half an interval, from the sum of squared deviations of `count` seeds."""
-    free = (count - 1).numpy().astype(float)
-    with np.errstate(invalid="ignore"):
-        quantile = student.ppf(0.975, np.where(free > 0, free, np.nan))
-    variance = squares / (count - 1).clamp(min=1) / count.clamp(min=1)
-    return torch.from_numpy(quantile).to(squares) * variance.sqrt()

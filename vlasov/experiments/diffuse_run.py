@@ -17,10 +17,11 @@ from vlasov.experiments.diffuse_tables import (
     spectrum_table,
 )
 from vlasov.experiments.experiment import Context, Experiment, Job
-from vlasov.experiments.report import Report
+from vlasov.experiments.report import Report, Table
 from vlasov.transformer.diffusion_analysis import response, stable_alpha, step_matrix
 from vlasov.transformer.heat_steps import Stencil
 
+_LONG = (2, 4)
 _PAPER = ((1, 2, 4), (1.0, 0.6, 0.3))
 
 
@@ -33,7 +34,7 @@ def _prepared(config: DiffuseConfig) -> Job:
             "energy": energy_table(config),
             "kernel": kernel_table(),
         }
-        numbers = _numbers(config, arrays["mixture"])
+        numbers = _numbers(config, arrays["mixture"], tables["spectrum"])
         context.watch.progress(1.0)
         result = {"status": "finished", "message": _described(config), **numbers}
         return Report(result, tables, arrays, diffuse_notes(config, numbers, tables))
@@ -41,10 +42,10 @@ def _prepared(config: DiffuseConfig) -> Job:
     return job
 
 
-def _numbers(config: DiffuseConfig, mixture: Tensor) -> dict[str, float]:
+def _numbers(config: DiffuseConfig, mixture: Tensor, spectrum: Table) -> dict[str, float]:
     stencil = Stencil(config.scales, conservative=config.conservative)
     step = step_matrix(config.length, config.rates, stencil)
-    errors = [abs(float(row[-1] or 0.0)) for row in spectrum_table(config.length).rows]
+    errors = [abs(float(found or 0.0)) for found in spectrum.column("difference")]
     omega = torch.linspace(0.0, math.pi, 10_001, dtype=torch.float64)
     paper = response(omega, *_PAPER)
     return {
@@ -52,6 +53,7 @@ def _numbers(config: DiffuseConfig, mixture: Tensor) -> dict[str, float]:
         "largest_eigenvalue": float(torch.linalg.eigvals(step).abs().max()),
         "largest_stable_alpha": stable_alpha(config.length),
         "lowest_response": float(mixture.min()),
+        "least_alias": min(float(response(omega[-1:], [h], [config.alpha]).abs()) for h in _LONG),
         "column_error": float((step.sum(0) - 1).abs().max()),
         "spectrum_error": max(errors),
         "paper_stable_alpha": 2 / float((1 - paper).max()),

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from scipy import stats
 
+from vlasov.experiments.intervals import half_width
+
 FEWEST = 6
 """Seeds below which no test is reported: the sign test could not fall under 5 %."""
 
-_LEVEL = 0.95
 _ROUNDING = 1e-12  # of differences of accuracies: below, they are equal
 
 
@@ -50,7 +51,7 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(1, mean)
     deviation = statistics.stdev(values)
     deviation = deviation if deviation > _ROUNDING else 0.0
-    reach = float(stats.t.ppf((1 + _LEVEL) / 2, n - 1)) * deviation / math.sqrt(n)
+    reach = float(half_width(deviation, n))
     return Estimate(n, mean, mean - reach, mean + reach, deviation)
 
 

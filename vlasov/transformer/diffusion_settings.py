@@ -5,6 +5,7 @@ __all__ = ["KINDS", "LARGEST_ALPHA", "MOST_STEPS", "Diffusion"]
 import math
 from dataclasses import dataclass
 
+from vlasov._fields import require_kinds
 from vlasov.catalogue import nearest
 from vlasov.errors import InvalidValue, Unsupported
 
@@ -37,7 +38,7 @@ class Diffusion:
             on the attention weights along the keys.
 
     Raises:
-        InvalidValue: for numbers outside their range.
+        InvalidValue: for numbers outside their range, or a field of another type.
         UnknownName: for an unknown kind.
         Unsupported: for several scales of an implicit or exact step.
     """
@@ -52,6 +53,7 @@ class Diffusion:
     transposed: bool = False
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.kind not in KINDS:
             raise nearest(self.kind, KINDS, kind="kind of diffusion")
         if not self.scales or min(self.scales) < 1 or len({*self.scales}) < len(self.scales):
