@@ -21,7 +21,7 @@ SMALL = {"width": 8, "n": 6, "depth": (3,), "seeds": 2, "substeps": 2}
         ({"residuals": ("of",)}, "Unknown residual scale 'of'"),
         ({"mlp": ("reul",)}, "did you mean 'relu'"),
         ({"pde": ("atention",)}, "Unknown part of the continuous system"),
-        ({"pde": ("stability:rate=-1",)}, "rate of stability must be above 0"),
+        ({"pde": ("stability:rate=-1",)}, "rate of stability must be finite and above 0"),
         ({"dtype": "float16"}, "float32"),
         ({"attention": "none"}, "Add --pde none"),
     ],
