@@ -89,12 +89,13 @@ class NoisyMarch(FixedMarch):
     def _step(self, t: float, x: Tensor, h: float, active: Tensor | None) -> tuple[Tensor, Path]:
         course = self._course
         xi = self._noise.draw(x, h, self._generator)
-
-        def stepped(begin: Tensor) -> Tensor:
-            return self._stochastic.noisy_step(course.field, t, begin, h, noise=self._noise, xi=xi)
-
+        stepped = partial(self._noisy, t=t, h=h, xi=xi)
         after = course.problem.back(self._mended(stepped(x), x, stepped))
         return after, partial(self._chord, begin=x, end=after)
+
+    def _noisy(self, begin: Tensor, *, t: float, h: float, xi: Tensor) -> Tensor:
+        field = self._course.field
+        return self._stochastic.noisy_step(field, t, begin, h, noise=self._noise, xi=xi)
 
     def _chord(self, fraction: Tensor, *, begin: Tensor, end: Tensor) -> Tensor:
         """The straight line of a noisy step: between its ends the path is not known."""

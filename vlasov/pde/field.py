@@ -9,6 +9,7 @@ __all__ = ["Force", "MomentumField", "ParticleField", "Smooth", "Velocity"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -66,14 +67,16 @@ class AttentionForce:
         return maps.gather(seen if self.smooth_seen is None else self.smooth_seen(seen))
 
 
-def _total(forces: tuple[Force, ...]) -> Force:
-    def total(t: float | Tensor, x: Tensor) -> Tensor:
-        velocity = forces[0](t, x)
-        for force in forces[1:]:
-            velocity = velocity + force(t, x)
-        return velocity
+def _total(forces: tuple[Force, ...], t: float | Tensor, x: Tensor) -> Tensor:
+    velocity = forces[0](t, x)
+    for force in forces[1:]:
+        velocity = velocity + force(t, x)
+    return velocity
 
-    return total
+
+def _kick(force: Force, t: float | Tensor, state: Tensor) -> Tensor:
+    x, u = state.chunk(2, dim=-1)
+    return torch.cat([torch.zeros_like(u), force(t, x)], dim=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +89,12 @@ class ParticleField:
 
     def __call__(self, t: float | Tensor, x: Points) -> Points:
         """Attention and local terms added first, then made tangent once."""
-        return self.geometry.tangent(x, _total((self.attention, *self.reactions))(t, x))
+        return self.geometry.tangent(x, _total((self.attention, *self.reactions), t, x))
 
     @property
     def parts(self) -> tuple[Force, ...]:
         """Attention and, if there are any, the local terms together; each tangent."""
-        groups = [self.attention] + ([_total(self.reactions)] if self.reactions else [])
+        groups = [self.attention] + ([partial(_total, self.reactions)] if self.reactions else [])
         return tuple(self._tangent(group) for group in groups)
 
     def _tangent(self, force: Force) -> Force:
@@ -113,20 +116,13 @@ class MomentumField:
 
     def __call__(self, t: float | Tensor, x: Points) -> Points:
         """The velocity ``[u, du/dt]`` of the joined state ``[x, u]``."""
-        return _total(self.parts)(t, x)
+        return _total(self.parts, t, x)
 
     @property
     def parts(self) -> tuple[Force, ...]:
         """The kick of each first-order part, then the free motion with damping."""
-        kicks = tuple(self._kick(part) for part in self.first_order.parts)
+        kicks = tuple(partial(_kick, part) for part in self.first_order.parts)
         return (*kicks, self._drift)
-
-    def _kick(self, force: Force) -> Force:
-        def kick(t: float | Tensor, state: Tensor) -> Tensor:
-            x, u = state.chunk(2, dim=-1)
-            return torch.cat([torch.zeros_like(u), force(t, x)], dim=-1)
-
-        return kick
 
     def _drift(self, t: float | Tensor, state: Tensor) -> Tensor:
         x, u = state.chunk(2, dim=-1)
