@@ -16,7 +16,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked ``gpu`` where there is no CUDA device."""
+    """Slow tests are long runs; those marked ``gpu`` are skipped where there is no CUDA device."""
+    for item in items:
+        if item.get_closest_marker("slow") and isinstance(item, pytest.Function):
+            item.fixturenames.insert(0, "unchecked_types")
     if torch.cuda.is_available():
         return
     for item in items:

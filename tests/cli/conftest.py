@@ -1,4 +1,4 @@
-"""The command line, called inside the test or as a process of its own."""
+"""The command line, called inside the test or as a process of its own; its runs are long."""
 
 import os
 import signal
@@ -17,6 +17,10 @@ SMALL = ("--n", "8", "--time", "0.4", "--step", "0.1", "--no-figures")
 
 Call = Callable[..., Result]
 Process = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(autouse=True)
+def _long_run(unchecked_types: None) -> None: ...
 
 
 @pytest.fixture

@@ -1,8 +1,12 @@
-"""The cloud whose runs are recorded."""
+"""Experiments are long runs; the cloud whose runs are recorded."""
 
 import pytest
 
 from vlasov.cloud import Cloud
+
+
+@pytest.fixture(autouse=True)
+def _long_run(unchecked_types: None) -> None: ...
 
 
 @pytest.fixture
