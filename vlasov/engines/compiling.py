@@ -1,11 +1,18 @@
 """How the compiled loops are compiled: options that numba's decorator takes."""
 
-__all__ = ["INNER", "REORDERED", "VECTORS"]
+__all__ = ["ENTRY", "ENTRY_VECTORS", "INNER", "PASTED", "REORDERED", "VECTORS"]
 
 from typing import Any
 
 _FAST = {"arcp", "contract", "ninf", "nnan", "nsz", "reassoc"}
 
+ENTRY: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, "_nrt": False}
+"""Called from Python, with arrays that live as long as the call, and making none of its own.
+
+References are not counted, which is half of the code of a function that takes many arrays.
+"""
+ENTRY_VECTORS: dict[str, Any] = {**ENTRY, "fastmath": _FAST}
+"""The same with loops over numbers, which may be reordered into vectors."""
 INNER: dict[str, Any] = {
     "nogil": True,
     "no_cpython_wrapper": True,
@@ -21,5 +28,11 @@ Where compile time matters, call a function at one place.
 """
 VECTORS: dict[str, Any] = {**INNER, "fastmath": _FAST}
 """The same for loops over arrays, which may be reordered into vectors."""
+PASTED: dict[str, Any] = {"inline": "always"}
+"""Pasted into its callers before they are typed and optimised, and compiled with their options.
+
+It is never optimised by itself, which costs as much as its share of the caller. Pasting copies
+what is pasted, so that what has much pasted into it should be `INNER` or `VECTORS`.
+"""
 REORDERED: dict[str, Any] = {"fastmath": _FAST, "forceinline": True}
-"""The same for implementations that numba chooses by type."""
+"""The same as `VECTORS` for implementations that numba chooses by type."""

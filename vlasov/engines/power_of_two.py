@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from vlasov.engines.compiling import REORDERED, VECTORS
+from vlasov.engines.compiling import PASTED, REORDERED
 
 # 2^r on [-1/2, 1/2] interpolated at Chebyshev nodes: relative errors 3.2e-16 and 2e-8.
 _DOUBLE = (
@@ -66,7 +66,7 @@ def _times_power(typingctx, p, n):
 
 
 # Written out: a loop over the coefficients would be compiled once for each of them.
-@njit(**VECTORS)
+@njit(**PASTED)
 @no_type_check
 def _double(r):
     c = _DOUBLE
@@ -74,7 +74,7 @@ def _double(r):
     return ((((p * r + c[6]) * r + c[7]) * r + c[8]) * r + c[9]) * r + c[10]
 
 
-@njit(**VECTORS)
+@njit(**PASTED)
 @no_type_check
 def _single(r):
     c = _SINGLE

@@ -17,72 +17,82 @@ __all__ = ["gather_moments", "spread"]
 
 from typing import no_type_check
 
-import numpy as np
 from numba import njit
 
-from vlasov.engines.compiling import INNER
+from vlasov.engines.compiling import ENTRY_VECTORS, PASTED
 from vlasov.engines.expansion import LONGEST
-from vlasov.engines.tree_lanes import LANES, evaluate, exponents, gather, powers_of, raised
+from vlasov.engines.intrinsics import larger, past, room, start
+from vlasov.engines.tree_lanes import LANES
+from vlasov.engines.tree_moments import evaluate, gather
+from vlasov.engines.tree_rows import exponents, moved, powers_of, raised
 
 _LN2 = 0.6931471805599453
 
 
-@njit(**INNER)
-@no_type_check
-def _moved(points, low, high, centre, factor, offset):
-    """Fill the offsets of some points from a centre."""
-    for c in range(points.shape[0]):
-        for i in range(low, high):
-            offset[c, i - low] = (points[c, i] - centre[c]) * factor
-
-
-@njit(**INNER)
+@njit(**PASTED)
 @no_type_check
 def _stems(basis, polynomial):
+    """The stems of a polynomial, as `tree_moments` takes them."""
     starts, stems, _ = basis
-    return stems[starts[polynomial] : starts[polynomial + 1] + 1]
+    first, end = starts[polynomial], starts[polynomial + 1]
+    levels, sides, begins = start(stems, 0), start(stems, 1), past(start(stems, 2), first)
+    return (past(levels, first), past(sides, first), begins, end - first)
 
 
-@njit(nogil=True, cache=True)
+@njit(**ENTRY_VECTORS)
 @no_type_check
 def gather_moments(scene, items, moments, tops):
     """Fill moments of key nodes tilted by query nodes, and the exponents that scale them."""
     ((_, k, logits, channels, _), (_, facts, spans, centres), basis) = scene
-    d = k.shape[0]
-    scratch, begin = np.empty((2 * LONGEST + d, LANES)), np.int64(0)  # a 0 compiles for itself
-    ladder, powers, offset = scratch[:LONGEST], scratch[LONGEST:-d], scratch[-d:]
+    (d, n), (_, count, terms) = k.shape, moments.shape
+    ladder = room((2 * LONGEST + d) * LANES, 0.0)
+    powers, offset = past(ladder, LONGEST * LANES), past(ladder, 2 * LONGEST * LANES)
     for i in range(items.shape[0]):
-        tilt, centre, stems = facts[items[i, 0]], centres[items[i, 1]], _stems(basis, items[i, 2])
-        first, end, top = spans[items[i, 1], 0], spans[items[i, 1], 1], -1e300
-        longest = stems[1, 2] - stems[0, 2]
-        moments[i, :, : stems[stems.shape[0] - 1, 2] - stems[0, 2]] = 0.0
-        blocks = (end - first + LANES - 1) // LANES
+        item, sums = start(items, i), (start(moments, i), terms)
+        tilt, centre, span = start(facts, item[0]), start(centres, item[1]), start(spans, item[1])
+        stems, top = _stems(basis, item[2]), -1e300
+        _cleared(sums[0], count * terms)
+        blocks = (span[1] - span[0] + LANES - 1) // LANES
         for turn in range(2 * blocks):  # the largest exponent of all blocks comes first
-            low = first + turn % blocks * LANES
-            high = min(low + LANES, end)
+            low = span[0] + turn % blocks * LANES
+            lanes = _least(LANES, span[1] - low)
             if turn < blocks or blocks > 1:
-                _moved(k, low, high, centre, 1.0, offset)
-                most = exponents(tilt, offset, begin, logits[low:high], ladder[0])
+                moved((past(start(k, 0), low), n, d), centre, 1.0, lanes, offset)
+                most = exponents(tilt, (offset, LANES, d), start(logits, low), lanes, ladder)
             if turn < blocks:
-                top = max(top, most)
+                top = larger(top, most)
                 continue
-            raised(ladder[0], top, high - low)
-            powers_of(offset[d - 1], powers[:longest], high - low)
-            gather(stems, offset, (powers, ladder), channels, (low, high), moments[i])
-        _scaled(moments[i], basis[2], stems)
+            raised(ladder, top, lanes)
+            powers_of(past(offset, (d - 1) * LANES), powers, stems[2][1] - stems[2][0], lanes)
+            values = (past(start(channels, 0), low), n, count)
+            gather(stems, offset, (powers, ladder), values, lanes, sums)
+        _scaled(sums, count, start(basis[2], stems[2][0]), stems[2][stems[3]] - stems[2][0])
         tops[i] = top
 
 
-@njit(**INNER)
+@njit(**PASTED)
 @no_type_check
-def _scaled(moments, coefficients, stems):
-    first = stems[0, 2]
-    for c in range(moments.shape[0]):
-        for term in range(stems[stems.shape[0] - 1, 2] - first):
-            moments[c, term] *= coefficients[first + term]
+def _least(a, b):
+    return a if a < b else b
 
 
-@njit(nogil=True, cache=True)
+@njit(**PASTED)
+@no_type_check
+def _cleared(sums, count):
+    for i in range(count):
+        sums[i] = 0.0
+
+
+@njit(**PASTED)
+@no_type_check
+def _scaled(sums, count, coefficients, terms):
+    for c in range(count):
+        row = past(sums[0], c * sums[1])
+        for term in range(terms):
+            row[term] *= coefficients[term]
+
+
+@njit(**ENTRY_VECTORS)
 @no_type_check
 def spread(scene, items, gathered, task, totals):
     """Add expansions to the queries of their nodes, or of the node `task` where it lies below.
@@ -90,16 +100,19 @@ def spread(scene, items, gathered, task, totals):
     A negative `task` stands for the nodes of the items themselves.
     """
     ((q, _, _, _, lifts), (spans, facts, _, centres), basis), (moments, tops) = scene, gathered
-    scratch = np.empty((LONGEST + q.shape[0] + 1, LANES))
-    ladder, offset, row = scratch[:LONGEST], scratch[LONGEST:-1], scratch[-1]
+    (d, n), (_, count, terms) = q.shape, moments.shape
+    ladder = room((LONGEST + d + 1) * LANES, 0.0)
+    offset = past(ladder, LONGEST * LANES)
     for i in range(items.shape[0]):
-        own, part = spans[items[i, 0]], spans[task if task >= 0 else items[i, 0]]
+        item, sums = start(items, i), (start(moments, i), terms)
+        own, part = start(spans, item[0]), start(spans, task if task >= 0 else item[0])
         if part[0] < own[0] or own[1] < part[1]:
             continue
-        stems = _stems(basis, items[i, 2])
+        stems = _stems(basis, item[2])
         for low in range(part[0], part[1], LANES):
-            high = min(low + LANES, part[1])
-            _moved(q, low, high, facts[items[i, 0]], _LN2, offset)
-            exponents(centres[items[i, 1]], q, low, lifts[low:high], ladder[0])
-            raised(ladder[0], -tops[i], high - low)
-            evaluate(stems, offset, (ladder, row), moments[i], (low, high), totals)
+            lanes, x = _least(LANES, part[1] - low), (past(start(q, 0), low), n, d)
+            moved(x, start(facts, item[0]), _LN2, lanes, offset)
+            exponents(start(centres, item[1]), x, start(lifts, low), lanes, ladder)
+            raised(ladder, -tops[i], lanes)
+            out = (past(start(totals, 0), low), n, count)
+            evaluate(stems, (offset, d), ladder, sums, lanes, out)

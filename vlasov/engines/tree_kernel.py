@@ -15,107 +15,114 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-from vlasov.engines.compiling import INNER, VECTORS
+from vlasov.engines.compiling import ENTRY_VECTORS, INNER, PASTED
+from vlasov.engines.intrinsics import larger, past, smaller, start
 
 _STRIDE, _PRIME = 48271, 2**31 - 1  # Lehmer's generator of whole numbers
 
 
-@njit(nogil=True, cache=True)
+@njit(**ENTRY_VECTORS)
 @no_type_check
 def halve(points, order, spans, nodes):
     """Split a range of nodes of one level; `points` are (d, n) and move with `order`."""
+    (d, n), moved = points.shape, start(order, 0)
     for node in range(nodes[0], nodes[1]):
-        low, high = spans[node, 0], spans[node, 1]
+        span, halves = start(spans, node), start(spans, 2 * node + 1)
+        low, high = span[0], span[1]
         middle = (low + high + 1) // 2
         best, side = -1.0, np.int64(0)  # a bare 0 would be compiled for itself
-        for c in range(points.shape[0]):
-            least, most = _ends(points[c, low:high])
+        for c in range(d):
+            least, most = _ends(past(start(points, c), low), high - low)
             if most - least > best:
                 best, side = most - least, c
-        _select(points, order, low, high - 1, middle, side)
-        spans[2 * node + 1, 0], spans[2 * node + 1, 1] = low, middle
-        spans[2 * node + 2, 0], spans[2 * node + 2, 1] = middle, high
+        _select((start(points, 0), n, d, moved), low, high - 1, middle, side)
+        halves[0], halves[1], halves[2], halves[3] = low, middle, middle, high
 
 
-@njit(**VECTORS)
+@njit(**PASTED)
 @no_type_check
-def _ends(x):
+def _ends(x, count):
     """The smallest and the largest number."""
     least = most = x[0]
-    for i in range(x.shape[0]):
-        least, most = min(least, x[i]), max(most, x[i])
+    for i in range(count):
+        least, most = smaller(least, x[i]), larger(most, x[i])
     return least, most
 
 
 @njit(**INNER)
 @no_type_check
-def _select(points, order, low, high, middle, side):
+def _select(cloud, low, high, middle, side):
     """Bring the `middle` smallest coordinates of ``low .. high`` (both included) to the front."""
-    key, draw = points[side], np.int64(1)
+    key, draw = past(cloud[0], side * cloud[1]), np.int64(1)
     while low < high:
         # anywhere: along a circle in order, ends and middle are the extremes, time after time
         size, draw = high - low + 1, draw * _STRIDE % _PRIME
         pivot = _median(key[low + draw % size], key[low + draw // 7 % size], key[high])
-        end = _front(points, order, (low, high), side, pivot, np.int64(0))
+        end = _front(cloud, (low, high), key, pivot, np.int64(0))
         if middle < end:
             high = end - 1
         elif end > low:
             low = end
         else:  # nothing is smaller: take out what is equal
-            low = _front(points, order, (low, high), side, pivot, np.int64(1))
+            low = _front(cloud, (low, high), key, pivot, np.int64(1))
             if middle <= low:
                 return
 
 
-@njit(**INNER)
+@njit(**PASTED)
 @no_type_check
-def _front(points, order, span, side, pivot, equal):
+def _front(cloud, span, key, pivot, equal):
     """Bring what is below the pivot (or equal to it) to the front; where that ends."""
-    end = span[0]
-    for i in range(span[0], span[1] + 1):
-        x = points[side, i]
-        # exchanged whatever x is: no branch that the processor could guess wrong
-        for c in range(points.shape[0]):
-            points[c, i], points[c, end] = points[c, end], points[c, i]
+    (x, stride, d, order), (end, high) = cloud, span
+    for i in range(end, high + 1):
+        own = key[i]
+        # exchanged whatever it is: no branch that the processor could guess wrong
+        for c in range(d):
+            here, there = c * stride + i, c * stride + end
+            x[here], x[there] = x[there], x[here]
         order[i], order[end] = order[end], order[i]
-        end += (x < pivot) | (equal & (x == pivot))
+        end += (own < pivot) | (equal & (own == pivot))
     return end
 
 
-@njit(**INNER)
+@njit(**PASTED)
 @no_type_check
 def _median(a, b, c):
-    return max(min(a, b), min(max(a, b), c))
+    return larger(smaller(a, b), smaller(larger(a, b), c))
 
 
-@njit(nogil=True, cache=True)
+@njit(**ENTRY_VECTORS)
 @no_type_check
 def measure(points, logits, spans, facts, nodes):
     """Fill the facts of a range of nodes."""
-    d = points.shape[0]
+    d, n = points.shape
     for node in range(nodes[0], nodes[1]):
-        low, high = spans[node, 0], spans[node, 1]
-        own = facts[node]
+        own, span = start(facts, node), start(spans, node)
+        low, count = span[0], span[1] - span[0]
         for c in range(d):
-            least, most = _ends(points[c, low:high])
+            least, most = _ends(past(start(points, c), low), count)
             own[c], own[d + 2 + c], own[2 * d + 2 + c] = (least + most) / 2, least, most
         # a few roundings on the safe side
-        own[d] = np.sqrt(_farthest(points[:, low:high], own)) * (1 + 1e-14)
-        own[d + 1] = _ends(logits[low:high])[1]
+        square = _farthest((past(start(points, 0), low), n, d), own, count)
+        own[d] = np.sqrt(square) * (1 + 1e-14)
+        own[d + 1] = _ends(start(logits, low), count)[1]
 
 
-@njit(**VECTORS)
+@njit(**PASTED)
 @no_type_check
-def _farthest(points, centre):
+def _farthest(points, centre, count):
     """The largest squared distance of points from a centre."""
-    d, most = points.shape[0], 0.0
+    (x, stride, d), most = points, 0.0
     if d == 2:
-        for i in range(points.shape[1]):
-            most = max(most, (points[0, i] - centre[0]) ** 2 + (points[1, i] - centre[1]) ** 2)
+        y = past(x, stride)
+        for i in range(count):
+            along, across = x[i] - centre[0], y[i] - centre[1]
+            most = larger(most, along * along + across * across)
         return most
-    for i in range(points.shape[1]):
+    for i in range(count):
         square = 0.0
         for c in range(d):
-            square += (points[c, i] - centre[c]) ** 2
-        most = max(most, square)
+            off = x[c * stride + i] - centre[c]
+            square += off * off
+        most = larger(most, square)
     return most

@@ -73,7 +73,7 @@ class Terms(NamedTuple):
     @property
     def polynomials(self) -> tuple[Any, ...]:
         """As `tree_expand` takes them."""
-        return self.basis.starts, self.basis.stems, self.basis.coefficients
+        return self.basis.starts, self.basis.stems.T.copy(), self.basis.coefficients
 
     @property
     def question(self) -> tuple[Any, ...]:
