@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from vlasov.cloud import Cloud
-from vlasov.errors import InvalidValue
+from vlasov.errors import InvalidValue, ShapeMismatch
 from vlasov.observables import EffectiveRank, MeanCosine
 from vlasov.transformer.diagnostics import (
     diagnose,
@@ -93,3 +93,22 @@ def test_from_the_first_overflow_on_nothing_is_known(generator):
     assert diagnose(states[:2]).overflow is None
     with pytest.raises(InvalidValue, match="one state at least"):
         diagnose([])
+
+
+X = torch.linspace(-1, 1, 48, dtype=torch.float64).reshape(2, 3, 8)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize(
+    ("states", "log_w", "error", "phrase"),
+    [
+        ([1.0], None, InvalidValue, "tensors of real numbers but one is float"),
+        ([X.long()], None, InvalidValue, "but one is torch.int64. Pass"),
+        ([X, X[..., :5]], None, ShapeMismatch, r"\[\(2, 3, 8\), \(2, 3, 5\)\]"),
+        ([X[0, 0]], None, ShapeMismatch, r"one shape \(\*batch, n, d\)"),
+        ([X], torch.zeros(2, 2), ShapeMismatch, r"log weights \(2, 2\). Pass those of one run"),
+    ],
+)
+def test_states_of_different_runs_are_not_measured(states, log_w, error, phrase):
+    with pytest.raises(error, match=phrase):
+        diagnose(states, log_w)

@@ -20,10 +20,10 @@ from vlasov._shapes import LogWeights, Points
 from vlasov.attention import build_attention
 from vlasov.engines import ENGINES
 from vlasov.engines.visibility import Visibility
-from vlasov.errors import ShapeMismatch
 from vlasov.pde.field import AttentionForce, Smooth
 from vlasov.projections import Projections, QueriesAndKeys
 from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.input_checks import require_head_weights
 from vlasov.transformer.positions import Places, Rotary
 
 _EPS = 1e-6
@@ -140,11 +140,7 @@ class AttentionLayer(nn.Module):
         Raises:
             ShapeMismatch: for log weights without the axis of the heads.
         """
-        if log_w.shape[-1] != x.shape[-2] or log_w.ndim < 2:
-            raise ShapeMismatch(
-                f"Points of shape {tuple(x.shape)} need log weights (*batch, 1, {x.shape[-2]}) "
-                f"but got {tuple(log_w.shape)}; insert an axis for the heads."
-            )
+        require_head_weights(x, log_w)
         return self.force(log_w, mask)(0.0, x)
 
     def _per_head(self, x: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from vlasov.engines.visibility import Visibility
 from vlasov.transformer.attention_layer import AttentionLayer
 from vlasov.transformer.block_diffusions import UNSMOOTHED, BlockDiffusions
 from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.input_checks import require_head_weights, require_vectors
 from vlasov.transformer.insertion import Diffusions
 from vlasov.transformer.norm_layers import Branch, WrapLayer
 from vlasov.transformer.perceptron import PerceptronLayer
@@ -37,6 +38,7 @@ class Block(nn.Module):
     ) -> None:
         super().__init__()
         self.layer = layer
+        self.width = config.width
         self.dropout = config.dropout
         self.step = stabilisers.step
         self.scheme = stabilisers.scheme
@@ -72,7 +74,14 @@ class Block(nn.Module):
 
         `log_w` is ``(*batch, 1, n)``, minus infinity for padding; `places` (*batch, 1, n)
         are those of the tokens where padding shifts them.
+
+        Raises:
+            ShapeMismatch: for points of another width, or log weights without the axis of the
+                heads.
+            InvalidValue: for points in another number format or on another device.
         """
+        require_vectors(x, self.width, self._weight, name="points")
+        require_head_weights(x, log_w)
         depth = self.layer if layer is None else layer
         rate = self.step * self.scheme.factor(depth, self.step)
         smooth = self.diffusions.bind(log_w.squeeze(-2), depth) if self.diffusions else UNSMOOTHED
@@ -97,6 +106,13 @@ class Block(nn.Module):
             )
             x = smooth.after_mlp(x)
         return smooth.between_layers(x)
+
+    @property
+    def _weight(self) -> Tensor | None:
+        """One of its weights, if there is one."""
+        if self.attention is not None:
+            return self.attention.query
+        return None if self.mlp is None else self.mlp.inner
 
     def _dropped(self, branch: Branch) -> Branch:
         if self.dropout == 0 or not self.training:

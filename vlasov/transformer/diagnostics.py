@@ -40,7 +40,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vlasov._shapes import LogWeights, Points
-from vlasov.errors import InvalidValue
+from vlasov.errors import InvalidValue, ShapeMismatch
 
 _FLOOR = 1e3  # units of rounding
 
@@ -61,10 +61,10 @@ def diagnose(states: Sequence[Points], log_w: LogWeights | None = None) -> Diagn
     """Measure every state of a network on the same tokens, of equal weight by default.
 
     Raises:
-        InvalidValue: for no state.
+        InvalidValue: for no state, or one that is no tensor of real numbers.
+        ShapeMismatch: for states or weights of different shapes.
     """
-    if not states:
-        raise InvalidValue("A network has one state at least but got none. Pass its embedding.")
+    _require_states(states, log_w)
     finite = [bool(state.isfinite().all()) for state in states]
     known = finite.index(False) if False in finite else len(states)
     columns = {name: states[0].new_full((len(states),), torch.nan) for name in _MEASURES}
@@ -73,6 +73,28 @@ def diagnose(states: Sequence[Points], log_w: LogWeights | None = None) -> Diagn
         for name, measure in _MEASURES.items():
             columns[name][:known] = _batch_mean(measure(x, log_w))
     return Diagnostics(**columns, overflow=known if known < len(states) else None)
+
+
+def _require_states(states: Sequence[object], log_w: LogWeights | None) -> None:
+    if not states:
+        raise InvalidValue("A network has one state at least but got none. Pass its embedding.")
+    shapes = list(dict.fromkeys(_shape(state) for state in states))
+    weights = shapes[0][:-1] if log_w is None else tuple(log_w.shape)
+    if len(shapes) > 1 or len(shapes[0]) < 2 or weights not in (shapes[0][:-1], shapes[0][-2:-1]):
+        raise ShapeMismatch(
+            f"States have one shape (*batch, n, d) and log weights its beginning but got states "
+            f"{shapes} and log weights {weights}. Pass those of one run."
+        )
+
+
+def _shape(state: object) -> tuple[int, ...]:
+    if isinstance(state, Tensor) and state.is_floating_point():
+        return tuple(state.shape)
+    found = state.dtype if isinstance(state, Tensor) else type(state).__name__
+    raise InvalidValue(
+        f"The states of a network are tensors of real numbers but one is {found}. Pass those of "
+        "`Transformer.states`."
+    )
 
 
 def token_norm(x: Points, log_w: LogWeights | None = None) -> Float[Tensor, "*batch"]:

@@ -11,8 +11,9 @@ from torch.nn import functional
 
 from vlasov._numbers import require_finite
 from vlasov._shapes import Points
-from vlasov.errors import InvalidValue, ShapeMismatch
+from vlasov.errors import InvalidValue
 from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.input_checks import require_entries, require_padding, require_vectors
 from vlasov.transformer.norm_layers import Norm
 from vlasov.transformer.positions import place, sinusoidal
 
@@ -25,8 +26,9 @@ def byte_tokens(texts: Sequence[str]) -> tuple[Int[Tensor, "batch n"], Bool[Tens
     """The UTF-8 bytes of texts, filled up on the right, and True where there is padding.
 
     Raises:
-        InvalidValue: for no text, or an empty one.
+        InvalidValue: for no text, an empty one, or one outside a list.
     """
+    _require_texts(texts)
     coded = [list(text.encode()) for text in texts]
     if not coded or not all(coded):
         raise InvalidValue(
@@ -37,6 +39,14 @@ def byte_tokens(texts: Sequence[str]) -> tuple[Int[Tensor, "batch n"], Bool[Tens
     ids = torch.tensor([one + [0] * (longest - len(one)) for one in coded])
     lengths = torch.tensor([len(one) for one in coded])
     return ids, torch.arange(longest) >= lengths[:, None]
+
+
+def _require_texts(given: object) -> None:
+    if isinstance(given, list | tuple) and all(isinstance(text, str) for text in given):
+        return
+    raise InvalidValue(
+        f"Bytes come from a list of texts but got {given!r}; write it as in ['a text']."
+    )
 
 
 class Embedding(nn.Module):
@@ -62,18 +72,16 @@ class Embedding(nn.Module):
         """The points of the first state, ``cls`` included.
 
         Raises:
-            InvalidValue: for no token, entries beyond the table, or more tokens than positions.
+            InvalidValue: for no token, entries beyond the table, more tokens than positions, or
+                inputs and padding of another type or device.
             NotFinite: for NaN or infinity in patches or points.
             ShapeMismatch: for inputs or padding of another shape.
         """
         x = self._content(inputs)
         if self.cls is not None:
             x = torch.cat([self.cls.expand(*x.shape[:-2], 1, -1), x], dim=-2)
-        if padding is not None and padding.shape != inputs.shape[: x.ndim - 1]:
-            raise ShapeMismatch(
-                f"Padding needs one entry per token, {tuple(inputs.shape[: x.ndim - 1])}, but "
-                f"has shape {tuple(padding.shape)}; True is padding."
-            )
+        if padding is not None:
+            require_padding(padding, inputs.shape[: x.ndim - 1], x)
         self._require_positions(x.shape[-2])
         if self.places is not None:
             x = x + self._positions(self.places, x.shape[-2], padding).to(x.dtype)
@@ -82,30 +90,12 @@ class Embedding(nn.Module):
 
     def _content(self, inputs: Tensor) -> Tensor:
         if self.table is not None:
-            return functional.embedding(self._checked(inputs, len(self.table)), self.table)
+            return functional.embedding(require_entries(inputs, self.table), self.table)
         wanted = self.config.patch or self.config.width
-        if inputs.ndim < 2 or inputs.shape[-1] != wanted or 0 in inputs.shape:
-            raise ShapeMismatch(
-                f"The model takes tokens of {wanted} numbers, (*batch, n, {wanted}) with one "
-                f"token at least, but got {tuple(inputs.shape)}."
-            )
-        require_finite(inputs, name="The inputs")
-        return inputs if self.patch is None else self.patch(inputs)
-
-    @staticmethod
-    def _checked(ids: Tensor, entries: int) -> Tensor:
-        if ids.is_floating_point() or ids.ndim < 1 or ids.numel() == 0:
-            raise InvalidValue(
-                f"The model takes whole numbers (*batch, n), one token at least, but got "
-                f"{ids.dtype} of shape {tuple(ids.shape)}."
-            )
-        low, high = (int(end) for end in ids.aminmax())
-        if low < 0 or high >= entries:
-            raise InvalidValue(
-                f"The vocabulary has entries 0 to {entries - 1} but the inputs hold "
-                f"{low if low < 0 else high}; use the tokenizer that belongs to the model."
-            )
-        return ids.long()
+        weight = None if self.patch is None else self.patch.weight
+        x = require_vectors(inputs, wanted, weight, name="inputs")
+        require_finite(x, name="The inputs")
+        return x if self.patch is None else self.patch(x)
 
     def _require_positions(self, n: int) -> None:
         longest = self.config.max_positions

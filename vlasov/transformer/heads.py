@@ -1,6 +1,6 @@
 """From the last state to what is asked: one point per sequence, classes, or the next token."""
 
-__all__ = ["Classifier", "LanguageHead", "pooled"]
+__all__ = ["Classifier", "LanguageHead", "head_of", "pooled"]
 
 import torch
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from torch.nn import functional
 from vlasov._shapes import LogWeights, Points
 from vlasov.errors import ShapeMismatch
 from vlasov.transformer.config import TransformerConfig
+from vlasov.transformer.input_checks import require_format
 
 
 def pooled(x: Points, log_w: LogWeights, how: str) -> Float[Tensor, "*batch d"]:
@@ -31,6 +32,7 @@ class Classifier(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
+        self.width = config.width
         self.pairs = config.head == "two-tower"
         inner = 4 * config.width if self.pairs else config.width
         self.hidden = nn.Linear(inner, config.hidden) if self.pairs else None
@@ -40,8 +42,11 @@ class Classifier(nn.Module):
         """Scores of a pooled point, or of the pairs along the last batch axis.
 
         Raises:
-            ShapeMismatch: for a two-tower model without a batch axis of length 2.
+            ShapeMismatch: for points of another width, or a two-tower model without a batch axis
+                of length 2.
+            InvalidValue: for another number format.
         """
+        _require_width(points, self.out.weight, self.width)
         if self.hidden is None:
             return self.out(points)
         if points.ndim < 2 or points.shape[-2] != 2:
@@ -64,5 +69,27 @@ class LanguageHead(nn.Module):
         self.register_parameter("out", own)
 
     def forward(self, x: Points, table: Float[Tensor, "v d"]) -> Float[Tensor, "*batch n v"]:
-        """One row of scores per token."""
+        """One row of scores per token.
+
+        Raises:
+            ShapeMismatch: for points of another width.
+            InvalidValue: for another number format.
+        """
+        _require_width(x, table, table.shape[-1])
         return functional.linear(x, table if self.out is None else self.out)
+
+
+def head_of(config: TransformerConfig) -> nn.Module | None:
+    """The head that a config asks for; None for pooled points alone."""
+    if config.head == "language":
+        return LanguageHead(config)
+    return Classifier(config) if config.classes else None
+
+
+def _require_width(x: Tensor, weight: Tensor, width: int) -> None:
+    if x.shape[-1:] != (width,):
+        raise ShapeMismatch(
+            f"The head reads points of {width} numbers but got shape {tuple(x.shape)}; pass the "
+            "last state of its own model."
+        )
+    require_format(x, weight, name="points")

@@ -2,7 +2,6 @@
 
 __all__ = ["Transformer"]
 
-import math
 from typing import cast
 
 import torch
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 
 from vlasov._shapes import LogWeights, Points
 from vlasov.engines.visibility import Visibility
-from vlasov.errors import InvalidValue, Unsupported
+from vlasov.errors import Unsupported
 from vlasov.pde import Term
 from vlasov.projections import Projections
 from vlasov.transformer.block import Block
@@ -19,11 +18,14 @@ from vlasov.transformer.block_diffusions import require_diffusions
 from vlasov.transformer.config import TransformerConfig
 from vlasov.transformer.diffusion import DiffusionLayer
 from vlasov.transformer.embedding import Embedding, Inputs, Padding
-from vlasov.transformer.heads import Classifier, LanguageHead, pooled
+from vlasov.transformer.heads import LanguageHead, head_of, pooled
 from vlasov.transformer.initial import draw_weights
+from vlasov.transformer.input_checks import require_padding, require_vectors, require_weights
 from vlasov.transformer.insertion import Diffusions
+from vlasov.transformer.model_arguments import require_arguments, require_layer
 from vlasov.transformer.positions import Places, shifted_places, token_mask
 from vlasov.transformer.stabilisers import Stabilisers
+from vlasov.transformer.token_weights import token_weights
 
 
 class Transformer(nn.Module):
@@ -48,9 +50,10 @@ class Transformer(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.config = config
-        self.stabilisers = _stabilisers(stabilisers)
-        self.diffusions = Diffusions() if diffusions is None else diffusions
+        stabilisers = Stabilisers() if stabilisers is None else stabilisers
+        diffusions = Diffusions() if diffusions is None else diffusions
+        require_arguments(config, stabilisers, diffusions, seed=seed, dtype=dtype)
+        self.config, self.stabilisers, self.diffusions = config, stabilisers, diffusions
         require_diffusions(config, self.stabilisers, self.diffusions)
         scheme = self.stabilisers.scheme
         self.embedding = Embedding(config, eps=scheme.embedding_eps)
@@ -64,7 +67,7 @@ class Transformer(nn.Module):
             Block(config, self.stabilisers, i, self.diffusions) for i in range(count)
         )
         self.leave = scheme.leave(config.width)
-        self.head = _head(config)
+        self.head = head_of(config)
         self._mask = token_mask(config)
         self.to(dtype=dtype)  # before the draw, which fills every digit
         draw_weights(self, config.init, gain=scheme.init_gain(config.depth), seed=seed)
@@ -84,14 +87,21 @@ class Transformer(nn.Module):
 
     def states(self, x: Points, padding: Padding | None = None) -> list[Points]:
         """The clouds before the first block and after each one; `padding` as given to `embed`."""
-        log_w = self.log_weights(x, padding)
-        states, places = [self._entered(x, log_w)], self._places(log_w, padding)
+        entered, log_w, places = self._entered(x, padding)
+        states = [entered]
         for layer in range(self.config.depth):
             states.append(self._step(layer, states[-1], log_w, places))
         return states
 
     def layer(self, layer: int, x: Points, log_w: LogWeights) -> Points:
-        """One block on the tokens of these log weights (*batch, n)."""
+        """One block on the tokens of these log weights (*batch, n).
+
+        Raises:
+            ShapeMismatch: for points of another width, or log weights of another shape.
+            InvalidValue: if there is no such layer, or for tensors of another type or device.
+        """
+        self._require_points(x)
+        require_weights(x, log_w)
         return self._step(layer, x, log_w, self._places(log_w, log_w))
 
     def _step(self, layer: int, x: Tensor, log_w: Tensor, places: Tensor | None) -> Tensor:
@@ -110,9 +120,7 @@ class Transformer(nn.Module):
         A classifier without classes gives the pooled points (*batch, d). A two-tower model takes
         pairs (*batch, 2, n).
         """
-        x = self.embed(inputs, padding)
-        log_w = self.log_weights(x, padding)
-        x, places = self._entered(x, log_w), self._places(log_w, padding)
+        x, log_w, places = self._entered(self.embed(inputs, padding), padding)
         for layer in range(self.config.depth):
             x = self._step(layer, x, log_w, places)
         x = self.leave(x)
@@ -121,28 +129,29 @@ class Transformer(nn.Module):
         point = pooled(x, log_w, self.config.pooling)
         return point if self.head is None else self.head(point)
 
-    def _entered(self, x: Points, log_w: LogWeights) -> Points:
+    def _entered(self, x: Tensor, padding: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The first state, its log weights and the places that padding shifts."""
+        log_w = self.log_weights(x, padding)
         if self.after_embedding is not None:
             x = self.after_embedding(x, log_w.isneginf())
-        return self.enter(x)
+        return self.enter(x), log_w, self._places(log_w, padding)
 
     def log_weights(self, x: Points, padding: Padding | None = None) -> LogWeights:
         """The cloud of a sequence: equal weights of its real tokens, minus infinity for padding.
 
         Raises:
-            InvalidValue: for a sequence that is all padding.
+            InvalidValue: for a sequence that is all padding, or tensors of another type or device.
+            ShapeMismatch: for points of another width, or padding of another shape.
         """
-        wide = torch.promote_types(x.dtype, torch.float32)
-        if padding is None:
-            return x.new_full(x.shape[:-1], -math.log(x.shape[-2]), dtype=wide)
-        if x.shape[-2] == padding.shape[-1] + 1:
-            padding = nn.functional.pad(padding, (1, 0), value=False)
-        if bool(padding.all(-1).any()):
-            raise InvalidValue(
-                "Every sequence needs one real token but one is all padding; leave it out."
-            )
-        logits = x.new_zeros(padding.shape, dtype=wide).masked_fill(padding, -torch.inf)
-        return logits.log_softmax(-1)
+        self._require_points(x)
+        if padding is not None:
+            first = self.config.pooling == "cls"
+            require_padding(padding, (*x.shape[:-2], x.shape[-2] - first), x)
+            padding = nn.functional.pad(padding, (1, 0), value=False) if first else padding
+        return token_weights(x, padding)
+
+    def _require_points(self, x: Tensor) -> None:
+        require_vectors(x, self.config.width, next(self.parameters(), None), name="points")
 
     def visibility(self, x: Points, places: Places | None = None) -> Visibility | None:
         """What the tokens may see of each other, by their places; by index without padding."""
@@ -177,23 +186,5 @@ class Transformer(nn.Module):
         Raises:
             InvalidValue: if there is no such layer.
         """
-        if not 0 <= layer < self.config.depth:
-            raise InvalidValue(
-                f"The model has layers 0 to {self.config.depth - 1} but {layer} was asked for; "
-                "choose one of these."
-            )
+        require_layer(layer, self.config.depth)
         return cast(Block, self.blocks[0 if self.stabilisers.shared else layer])
-
-
-def _stabilisers(given: object) -> Stabilisers:
-    if given is None or isinstance(given, Stabilisers):
-        return given or Stabilisers()
-    raise InvalidValue(
-        f"A Transformer takes Stabilisers but got {given!r}; write Stabilisers(norm='pre')."
-    )
-
-
-def _head(config: TransformerConfig) -> nn.Module | None:
-    if config.head == "language":
-        return LanguageHead(config)
-    return Classifier(config) if config.classes else None
