@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from vlasov.errors import Unsupported
+from vlasov.errors import InvalidValue, Unsupported
 from vlasov.pretrained import with_stabilisers
 from vlasov.transformer import Stabilisers, Transformer, TransformerConfig
 
@@ -68,6 +68,24 @@ def test_the_weights_are_shared_and_the_norm_keeps_kind_and_eps(
     assert norm.weight is trained.blocks[1].attention_norm.norm.weight
     assert changed.blocks[2].attention.query is trained.blocks[2].attention.query
     assert changed.leave.weight is trained.leave.weight  # behind the last layer
+
+
+@pytest.mark.parametrize(
+    ("norm", "phrase"),
+    [
+        ("post:kind=layer", "stay, with kind=rms, but the scheme asks for kind=layer; drop it"),
+        ("pre:eps=0.2", "with eps=0.1, but the scheme asks for eps=0.2.*or add gain=false"),
+    ],
+)
+def test_a_kind_or_eps_without_effect_is_refused(
+    generator: torch.Generator, norm: str, phrase: str
+) -> None:
+    trained = _trained("pre:kind=rms,eps=0.1", generator)
+    with pytest.raises(InvalidValue, match=phrase):
+        with_stabilisers(trained, Stabilisers(norm))
+    with_stabilisers(trained, Stabilisers("post:kind=rms,eps=0.1"))  # says what there is
+    fresh = with_stabilisers(trained, Stabilisers(f"{norm},gain=false"))
+    assert fresh.blocks[0].attention_norm.norm.weight is None
 
 
 def test_a_change_and_its_undoing_is_no_change(generator: torch.Generator, x: Tensor) -> None:

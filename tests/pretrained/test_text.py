@@ -58,3 +58,31 @@ def test_an_empty_file_is_refused(checkpoint: BertCheckpoint, tmp_path: Path) ->
     (tmp_path / "empty.txt").touch()
     with pytest.raises(InvalidValue, match=r"empty\.txt' has no text: it is empty or blank"):
         text_tokens(checkpoint, tmp_path / "empty.txt")
+
+
+def test_a_text_of_thousands_of_lines_is_refused_or_cut(
+    checkpoint: BertCheckpoint, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("the sea is calm\n" * 5000)
+    with pytest.raises(InvalidValue, match="20002 tokens but the checkpoint has only 12"):
+        text_tokens(checkpoint, path)
+    assert len(text_tokens(checkpoint, path, max_tokens=12).tokens) == 12
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
+def test_endings_of_lines_and_a_byte_order_mark_are_no_tokens(
+    checkpoint: BertCheckpoint, tmp_path: Path, ending: str
+) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes(f"\ufeffthe sea{ending}is calm{ending}".encode())
+    found = text_tokens(checkpoint, path)
+    assert found.tokens == ("[CLS]", "the", "sea", "is", "calm", "[SEP]")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
+def test_a_text_that_is_not_utf8_is_refused(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "other.txt"
+    path.write_bytes("déjà vu".encode(encoding))
+    with pytest.raises(InvalidValue, match=r"is not plain text in UTF-8\. Convert it"):
+        read_text(path)

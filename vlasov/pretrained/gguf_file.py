@@ -5,7 +5,9 @@ Source: the GGUF specification of ggml, version 3; block formats are those of th
 
 __all__ = ["GgufFile", "locate_gguf"]
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,7 @@ class GgufFile:
             raise InvalidValue(
                 f"'{path}' cannot be read as GGUF ({error}). Copy the file again."
             ) from None
+        _require_whole(reader.tensors, reader.alignment, path)
         return cls(settings, {block.name: block for block in reader.tensors})
 
     @property
@@ -73,6 +76,23 @@ class GgufFile:
         if not bool(weights.isfinite().all()):
             raise NotFinite(f"'{name}' holds NaN or infinity. Copy the file again.")
         return weights
+
+
+def _require_whole(blocks: Sequence[Any], alignment: int, path: Path) -> None:
+    """Refuse blocks with a gap or an overlap: a format or a size in the header is wrong.
+
+    Each begins at the first multiple of the alignment behind the one before.
+    """
+    ordered = sorted(blocks, key=lambda block: block.data_offset)
+    for block, after in itertools.pairwise(ordered):
+        end = int(block.data_offset + block.n_bytes)
+        begin = math.ceil(end / alignment) * alignment
+        if begin != after.data_offset:
+            raise InvalidValue(
+                f"'{path}' says that '{block.name}' is {block.tensor_type.name} and ends at byte "
+                f"{end}, but '{after.name}' behind it begins at byte {after.data_offset}. Copy "
+                "the file again."
+            )
 
 
 def locate_gguf(name_or_path: str | Path) -> Path | None:

@@ -7,10 +7,10 @@ import dataclasses
 
 from torch import nn
 
-from vlasov.errors import Unsupported
+from vlasov.errors import InvalidValue, Unsupported
 from vlasov.transformer import AttentionLayer, Block, Stabilisers, Transformer
 from vlasov.transformer.block_diffusions import require_diffusions
-from vlasov.transformer.norm_layers import PreLayer, WrapLayer
+from vlasov.transformer.norm_layers import Norm, PreLayer, WrapLayer
 
 
 def with_stabilisers(
@@ -24,6 +24,7 @@ def with_stabilisers(
 
     Raises:
         Unsupported: for shared weights: each layer of a trained network has its own.
+        InvalidValue: for a kind or an eps other than that of the trained norms.
 
     Example:
         >>> from vlasov.transformer import TransformerConfig
@@ -46,22 +47,23 @@ def with_stabilisers(
         changed.leave = stabilisers.scheme.leave(config.width)
     layers = range(config.depth)
     changed.blocks = nn.ModuleList(
-        _changed(changed.block(layer), Block(config, stabilisers, layer)) for layer in layers
+        _changed(changed.block(layer), Block(config, stabilisers, layer), stabilisers.norm)
+        for layer in layers
     )
     first = tensors[0]
     changed.requires_grad_(first.requires_grad).train(model.training)
     return changed.to(dtype=first.dtype, device=first.device)
 
 
-def _changed(old: Block, new: Block) -> Block:
+def _changed(old: Block, new: Block, spec: str) -> Block:
     """The new block with the branches and trained norms of the old one."""
     if old.attention is not None and new.attention is not None:
         new.attention = _with_gains(old.attention, new.attention)
     new.diffusions = old.diffusions
-    new.attention_norm = _trained(old.attention_norm, new.attention_norm)
+    new.attention_norm = _trained(old.attention_norm, new.attention_norm, spec)
     if new.mlp is not None:
         new.mlp = old.mlp
-        new.mlp_norm = _trained(old.mlp_norm, new.mlp_norm)
+        new.mlp_norm = _trained(old.mlp_norm, new.mlp_norm, spec)
     return new
 
 
@@ -74,10 +76,25 @@ def _with_gains(old: AttentionLayer, new: AttentionLayer) -> AttentionLayer:
     return old
 
 
-def _trained(old: WrapLayer | None, new: WrapLayer | None) -> WrapLayer | None:
+def _trained(old: WrapLayer | None, new: WrapLayer | None, spec: str) -> WrapLayer | None:
     """The new way of joining a branch, with the trained norm where it has one with factors."""
     if isinstance(old, PreLayer) and isinstance(new, PreLayer):
         trained, fresh = old.norm, new.norm
         if trained.weight is not None and fresh.weight is not None:
+            _require_same(trained, fresh, spec)
             new.norm = trained
     return new
+
+
+def _require_same(trained: Norm, fresh: Norm, spec: str) -> None:
+    """Refuse a kind or an eps that the scheme names and the trained norm does not have."""
+    named = {item.partition("=")[0].strip() for item in spec.partition(":")[2].split(",")}
+    for name, kept, wanted in (
+        ("kind", trained.kind, fresh.kind),
+        ("eps", trained.eps, fresh.eps),
+    ):
+        if name in named and kept != wanted:
+            raise InvalidValue(
+                f"The trained norms stay, with {name}={kept}, but the scheme asks for "
+                f"{name}={wanted}; drop it, or add gain=false for norms without trained factors."
+            )

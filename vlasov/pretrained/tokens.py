@@ -51,8 +51,8 @@ def pieces(
     `max_tokens` cuts the text.
 
     Raises:
-        InvalidValue: for a text without tokens or with more than `limit`, or an impossible
-            `max_tokens`.
+        InvalidValue: for a text without tokens or with more than `limit`, an impossible
+            `max_tokens`, or a tokenizer that fails on the text.
     """
     shortest = tokenizer.num_special_tokens_to_add(is_pair=False) + 1
     if max_tokens is not None and not shortest <= max_tokens <= limit:
@@ -64,7 +64,13 @@ def pieces(
     tokenizer.no_truncation()
     if max_tokens is not None:
         tokenizer.enable_truncation(max_tokens)
-    encoding = tokenizer.encode(text)
+    try:
+        encoding = tokenizer.encode(text)
+    except Exception as error:  # tokenizers raises nothing more specific
+        raise InvalidValue(
+            f"The text cannot be cut into the words of the tokenizer ({error}). Copy the "
+            "tokenizer again, or correct the text."
+        ) from None
     if all(encoding.special_tokens_mask) or not text.strip():
         raise InvalidValue("The text has no tokens: it is empty or blank. Give a text with words.")
     if len(encoding.ids) > limit:
