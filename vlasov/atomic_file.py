@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -18,8 +19,8 @@ from vlasov.errors import InvalidValue, RunFolderError
 def replace_file(path: Path, write: Callable[[Path], None], *, keep: Path | None = None) -> Path:
     """Write a hidden file beside `path`, then put it in the place of `path` in one step.
 
-    A kill at any time leaves the old file, as `path` or, where one is named, as `keep`; a stray
-    hidden file is overwritten by the next write.
+    A kill at any time leaves the old file, as `path` or, where one is named, as `keep`, and
+    maybe the hidden one, which the next write overwrites; a full disk leaves no hidden file.
 
     Raises:
         RunFolderError: if the disk is full, read-only, or gone.
@@ -33,6 +34,8 @@ def replace_file(path: Path, write: Callable[[Path], None], *, keep: Path | None
             os.replace(path, keep)
         os.replace(hidden, path)
     except OSError as error:
+        with suppress(OSError):
+            hidden.unlink(missing_ok=True)
         raise RunFolderError(
             f"Cannot write '{path}': {error.strerror or error}. Free or choose another folder."
         ) from None

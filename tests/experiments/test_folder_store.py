@@ -1,5 +1,6 @@
 """Run folders: created, refused, written over, opened, and taken back."""
 
+import errno
 import json
 import re
 import stat
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vlasov.atomic_file import strict, write_json
+from vlasov.atomic_file import replace_file, strict, write_json
 from vlasov.errors import InvalidValue, RunFolderError
 from vlasov.experiments import folder_store
 from vlasov.experiments.checkpoint import Checkpoint
@@ -161,3 +162,16 @@ def test_g05_a_stray_temporary_is_no_content(tmp_path: Path) -> None:
     (tmp_path / ".result.json.tmp").write_text("{")
     assert not folder.has_result
     assert [path.name for path in folder.contents()] == ["config.json", "provenance.json"]
+
+
+def test_a_full_disk_keeps_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "result.json", {"n": 3})
+
+    def write(hidden: Path) -> None:
+        hidden.write_text("half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(RunFolderError, match="No space left on device"):
+        replace_file(path, write)
+    assert json.loads(path.read_text()) == {"n": 3}
+    assert list(tmp_path.iterdir()) == [path]
