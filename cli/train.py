@@ -2,14 +2,22 @@
 
 __all__ = ["command"]
 
+import contextlib
+from collections.abc import Generator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-from vlasov.experiments.lra_config import LraChoices
+from vlasov.experiments.folder_place import made_folders
+from vlasov.experiments.folder_store import RunFolder
+from vlasov.experiments.lra_arms import read_arms
+from vlasov.experiments.lra_config import LraChoices, LraConfig
 from vlasov.experiments.lra_run import TRAIN
+from vlasov.experiments.lra_widening import widen
 from vlasov.experiments.report import Report, Table
+from vlasov.lra.sole_use import sole_use
 
 from .experiment import Request, answer
 from .options import run_options, setting_options
@@ -37,15 +45,43 @@ def command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - what
 
     One task, arm and seed are one run; several are a grid, compared seed by seed with the
     baseline. Each run has its own folder RUN/TASK/ARM/seed-K and goes on after a stop by
-    --resume. TASK is listops, text, retrieval, pathfinder or image.
+    --resume, also with more tasks, arms or seeds. TASK is listops, text, retrieval, pathfinder
+    or image.
 
     Exit status 1: a run failed, the others were done.
     """
+    for spec in given["diffusion"]:
+        read_arms(spec)  # one that is empty would be lost among the others
     given["diffusion"] = " ".join(given["diffusion"]) or None
-    report, status = answer(Request(TRAIN, given), _narrow)
+    request = Request(TRAIN, given)
+    with _alone(given["out"], new=not given["resume"]):
+        if given["resume"]:
+            _widen(request)
+        report, status = answer(request, _narrow)
     for reason in filter(None, report.tables["runs"].column("message") if given["quiet"] else ()):
         click.echo(reason, err=True)
     ctx.exit(status or (_FAILED if report.result["status"] == "incomplete" else 0))
+
+
+@contextlib.contextmanager
+def _alone(out: Path | None, *, new: bool) -> Generator[None, None, None]:
+    """Refuse a folder in which another process trains, before anything there is touched."""
+    if out is None or not (new or out.is_dir()):
+        yield
+        return
+    folder = RunFolder(out, made=made_folders(out))
+    try:
+        with sole_use(out):
+            yield
+    finally:
+        folder.discard()  # what a refusal left empty
+
+
+def _widen(request: Request) -> None:
+    """Let the grid in the folder go on with more, if more is asked for."""
+    asked = request.settings()
+    if isinstance(asked, LraConfig):
+        widen(RunFolder.open(request.given["out"]), asked)
 
 
 def _narrow(report: Report) -> Report:

@@ -91,13 +91,29 @@ def test_a_run_is_kept_resumed_or_written_over(call):
     assert (
         call("train", "--resume", "--out", "run", "--workers", "2", "--no-figures").exit_code == 0
     )
-    other = call("train", "--resume", "--out", "run", "--seeds", "2")
+    other = call("train", "--resume", "--out", "run", "--epochs", "7")
     assert other.exit_code == 2
-    assert "settings are not those of the run" in other.stderr
+    assert "'epochs' of 'listops' is 7 and was 2" in other.stderr
     stale = Path("run") / "listops" / "none" / "seed-0" / "stale"
     stale.touch()
     assert call("train", *SMALL, "--overwrite").exit_code == 0
     assert not stale.exists()
+
+
+def test_a_finished_grid_goes_on_with_more_seeds_and_arms(call):
+    assert call("train", *SMALL).exit_code == 0
+    kept = Path("run") / "listops" / "none" / "seed-0" / "result.json"
+    before = kept.stat().st_mtime_ns
+    wider = ("--resume", "--out", "run", "--no-figures", "--seeds", "2")
+    result = call("train", *wider, "--diffusion", "none,after-mlp")
+    assert result.exit_code == 0, result.stderr
+    assert "4 of 4 runs ended" in result.output
+    assert kept.stat().st_mtime_ns == before
+    again = call("train", "--resume", "--out", "run", "--no-figures")
+    assert "4 of 4 runs ended" in again.output
+    lost = call("train", *wider, "--diffusion", "after-mlp")
+    assert lost.exit_code == 2
+    assert "the diffusion 'none' is no longer asked for" in lost.stderr
 
 
 def test_plot_draws_again(call):
@@ -121,6 +137,9 @@ def test_a_missing_package_is_named(call, monkeypatch):
     (("listop",), "did you mean 'listops'"),
     (("listops", "--size", "huge"), "Unknown size 'huge'"),
     (("listops", "--diffusion", "after-embeding"), "did you mean 'after-embedding'"),
+    (("listops", "--diffusion", ""), "names at least one arm but is empty"),
+    (("listops", "--diffusion", "none", "--diffusion", " "), "names at least one arm but is"),
+    (("text", "--data", ""), "'data' names a folder but is empty"),
     (("listops", "--seeds", "0"), "'seeds' must be at least 1"),
     (("listops", "--workers", "0"), "'workers' must be at least 1"),
     (("listops", "--epochs", "two"), "'epochs' takes a whole number"),

@@ -54,6 +54,17 @@ def test_only_rows_of_one_source_are_kept(tmp_path):
         load_task("text:origin=mine", path)
 
 
+def test_a_source_is_asked_for_only_where_there_are_sources(tmp_path):
+    table = _table(tmp_path / "r.csv", ROWS)
+    with pytest.raises(InvalidValue, match=r"'mine' need a column 'source' but .*r.csv' has none"):
+        load_task("text:origin=mine", table)
+    for place in ("train/neg", "train/pos", "test/neg", "test/pos"):
+        (tmp_path / "folders" / place).mkdir(parents=True)
+    for origin in ("mine", ""):
+        with pytest.raises(InvalidValue, match=rf"'text:origin={origin}' chooses rows of a table"):
+            load_task(f"text:origin={origin}", tmp_path / "folders")
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "phrase"),
     [

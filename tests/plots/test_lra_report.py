@@ -1,6 +1,7 @@
 """The pictures of a grid, read back from their axes."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,22 +53,30 @@ def test_a_baseline_alone_has_accuracies_and_curves():
     assert list(pictures(made_report(found), {})) == ["accuracy", "training"]
 
 
-def test_bars_begin_at_the_floor_and_end_at_the_mean():
+def means(ax):
+    """The mean of each arm, from above."""
+    found = [line for line in ax.get_lines() if line.get_marker() == "D"]
+    return [
+        float(line.get_xdata()[0]) for line in sorted(found, key=lambda one: one.get_ydata()[0])
+    ]
+
+
+def test_each_arm_is_a_dot_at_its_mean_beside_the_floor():
     listops, image = drawn()["accuracy"].axes
     assert [listops.get_title("left"), image.get_title("left")] == ["ListOps", "Image"]
     assert [label.get_text() for label in listops.get_yticklabels()] == [
         "baseline", "after embedding", "after MLP"
     ]  # fmt: skip
-    assert len(listops.patches) == 4
-    assert len(image.patches) == 3
+    assert (len(means(listops)), len(means(image))) == (4, 3)
     values = [accuracy(one.trial) for one in outcomes()
               if (one.trial.task, one.trial.arm.name) == ("listops", ARMS[2])]  # fmt: skip
-    bar = listops.patches[2]
-    assert bar.get_x() == FLOORS["listops"]["root operator"]
-    assert bar.get_x() + bar.get_width() == pytest.approx(estimate(values).mean)
+    assert means(listops)[2] == pytest.approx(estimate(values).mean)
+    (floor,) = (line for line in listops.get_lines() if line.get_linestyle() == "--")
+    assert list(floor.get_xdata()) == [FLOORS["listops"]["root operator"]] * 2
+    assert not listops.patches  # nothing hangs from the floor, on either side
 
 
-def test_each_bar_has_its_interval_and_its_seeds():
+def test_each_arm_has_its_interval_and_its_seeds():
     lines = [line for line in drawn()["accuracy"].axes[0].get_lines() if len(line.get_xdata()) > 1]
     spans = [np.ptp(line.get_xdata()) for line in lines if line.get_marker() == "None"]
     dots = [line for line in lines if line.get_marker() == "o"]
@@ -129,6 +138,34 @@ def test_the_response_of_one_scale_is_its_cosine(scale):
 def test_layers_along_heads_or_with_options_have_no_response():
     found = made_outcomes(["text"], ("none", "across-heads:1", "after-mlp:1;norm"), 1, accuracy)
     assert "response" not in pictures(made_report(found), {})
+
+
+def curves_of(values, seeds):
+    """A page of one arm whose training losses are these, by epoch and seed."""
+    made = made_outcomes(["text"], ARMS[:1], seeds, accuracy)
+    found = [replace(one, result=replace(one.result, train_losses=tuple(values[one.trial.seed])))
+             for one in made]  # fmt: skip
+    return curve_page(made_report(found))
+
+
+def test_bands_are_intervals_of_the_mean_and_the_legend_says_so():
+    values = [[2.0, 1.5], [2.2, 1.5], [2.7, 1.5]]
+    figure = curves_of(values, 3)
+    (band,) = figure.axes[0].collections
+    found = np.asarray(band.get_paths()[0].vertices)
+    known = estimate([2.0, 2.2, 2.7])
+    first = [y for x, y in found if x == 1]
+    assert (min(first), max(first)) == pytest.approx((known.low, known.high))
+    assert {y for x, y in found if x == 2} == {1.5}
+    assert figure.legends[0].get_texts()[-1].get_text() == "95 % interval over seeds"
+    low, high = figure.axes[0].get_ylim()  # of the seeds, with some room
+    assert 1.1 < low < 1.5 < 2.7 < high < 3.1
+
+
+def test_one_seed_has_no_band():
+    figure = curves_of([[2.0, 1.5]], 1)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["none"]
+    assert not figure.axes[0].collections[0].get_paths()
 
 
 def test_curves_are_means_over_the_seeds():

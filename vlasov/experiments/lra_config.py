@@ -85,6 +85,8 @@ class LraConfig(LraChoices):
             if names.count(name) > 1:
                 raise InvalidValue(f"The task '{name}' is asked for twice. Name it once.")
             self.recipe(name)
+        if self.data is not None and not self.data.strip():
+            raise InvalidValue("'data' names a folder but is empty. Give one, or leave it out.")
         for name in self.generate:
             choice(name, names, name="task to generate")
         for name in ("seeds", "workers", "devices"):

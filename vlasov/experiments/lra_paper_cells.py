@@ -88,8 +88,9 @@ class PaperTable:
 def markdown(tables: Iterable[PaperTable], heading: str) -> str:
     """All tables under one heading."""
     words = (
-        "Each cell: the mean over seeds (its 95 % interval, the number of seeds); to the right "
-        "of it the number that the paper prints. Empty where nothing was run."
+        "Each cell: the mean over seeds (its 95 % interval, of accuracies cut to what they can "
+        "be, and the number of seeds); to the right of it the number that the paper prints. "
+        "Empty where nothing was run."
     )
     return "\n".join((f"# {heading}\n", f"{words}\n", *(table.markdown() for table in tables)))
 

@@ -6,27 +6,24 @@ where nothing was run. Positions are those with a diffusion of scale 1, as in th
 
 __all__ = ["paper_tables"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from vlasov.experiments.lra_paper_cells import Cell, PaperTable
+from vlasov.experiments.lra_paper_scales import scale_gain_table, scale_table
 from vlasov.experiments.lra_published import (
     ACCURACY,
     AVERAGE,
     DEVIATION,
     OVERHEAD,
     POSITIONS,
-    SCALE_ACCURACY,
     SCALES,
     TASKS,
 )
-from vlasov.experiments.lra_scores import Place, of_places, scores_of
-from vlasov.experiments.lra_statistics import Estimate, estimate, paired
+from vlasov.experiments.lra_scores import BASE, Place, Seeds, of_places, scores_of, seeds_at
+from vlasov.experiments.lra_statistics import Estimate, accuracy_of, estimate, paired
 from vlasov.experiments.report import Table
 
-_BASE: Place = ("none", ())
 _OF_SCALES = "listops"  # the one task of Tables 7, 12, 14 and 15
-
-Seeds = Mapping[int, float]
 
 
 def paper_tables(runs: Table) -> tuple[PaperTable, ...]:
@@ -34,33 +31,25 @@ def paper_tables(runs: Table) -> tuple[PaperTable, ...]:
     accuracy = scores_of(runs)
     found = {task: of_places(accuracy, task) for task in TASKS}
     scales = found[_OF_SCALES]
-    seconds = of_places(scores_of(runs, "step_seconds"), _OF_SCALES)
+    costs = [of_places(scores_of(runs, name), _OF_SCALES) for name in ("step_seconds", "memory")]
     return (
         _averages(found),
-        _scales(scales),
+        scale_table(scales),
         _accuracies(found),
         _gains(found),
-        _scale_gains(scales),
-        _overheads(seconds),
+        scale_gain_table(scales),
+        _overheads(*costs),
         _deviations(scales),
     )
 
 
 def _single(position: str) -> Place:
-    return _BASE if position == _BASE[0] else (position, (1,))
-
-
-def _seeds(found: Mapping[Place, Seeds], place: Place) -> Seeds:
-    return found.get(place, {})
-
-
-def _mean(seeds: Seeds) -> Estimate:
-    return estimate(list(seeds.values()))
+    return BASE if position == BASE[0] else (position, (1,))
 
 
 def _average(found: Mapping[str, Mapping[Place, Seeds]], place: Place) -> Seeds:
     """The mean over these tasks, of the seeds that all of them have."""
-    parts = [_seeds(places, place) for places in found.values()]
+    parts = [seeds_at(places, place) for places in found.values()]
     common = set.intersection(*(set(part) for part in parts)) if parts else set[int]()
     return {seed: sum(part[seed] for part in parts) / len(parts) for seed in sorted(common)}
 
@@ -74,8 +63,8 @@ def _averages(found: Mapping[str, Mapping[Place, Seeds]]) -> PaperTable:
         place = _single(position)
         paper = [ACCURACY[position][k] for k in numbers]
         rows[POSITIONS[position]] = (
-            Cell(_mean(_average(found, place)), printed),
-            Cell(_mean(_average(run, place)), sum(paper) / len(paper) if paper else None),
+            Cell(accuracy_of(_average(found, place)), printed),
+            Cell(accuracy_of(_average(run, place)), sum(paper) / len(paper) if paper else None),
         )
     columns = ("Avg. Accuracy", f"Average of the tasks run ({names})")
     return PaperTable(6, "Average accuracy by position", columns, rows)
@@ -86,10 +75,10 @@ def _accuracies(found: Mapping[str, Mapping[Place, Seeds]]) -> PaperTable:
     for position, title in POSITIONS.items():
         place = _single(position)
         cells = [
-            Cell(_mean(_seeds(found[task], place)), printed)
+            Cell(accuracy_of(seeds_at(found[task], place)), printed)
             for task, printed in zip(TASKS, ACCURACY[position], strict=True)
         ]
-        average = Cell(_mean(_average(found, place)), AVERAGE[position])
+        average = Cell(accuracy_of(_average(found, place)), AVERAGE[position])
         rows[title] = (*cells, average)
     columns = (*TASKS.values(), "Average")
     return PaperTable(10, "Accuracy by position and task", columns, rows)
@@ -101,7 +90,7 @@ def _gains(found: Mapping[str, Mapping[Place, Seeds]]) -> PaperTable:
             cell for k, task in enumerate(TASKS) for cell in _gain(found[task], position, k)
         )
         for position, title in POSITIONS.items()
-        if position != _BASE[0]
+        if position != BASE[0]
     }
     columns = [f"{title} {kind}" for title in TASKS.values() for kind in ("Δ", "%")]
     return PaperTable(11, "Gains over the baseline", tuple(columns), rows)
@@ -109,8 +98,8 @@ def _gains(found: Mapping[str, Mapping[Place, Seeds]]) -> PaperTable:
 
 def _gain(found: Mapping[Place, Seeds], position: str, number: int) -> tuple[Cell, Cell]:
     """The difference, and in percent of the baseline of the same seed."""
-    base, ours = _seeds(found, _BASE), _seeds(found, _single(position))
-    printed, printed_base = ACCURACY[position][number], ACCURACY[_BASE[0]][number]
+    base, ours = seeds_at(found, BASE), seeds_at(found, _single(position))
+    printed, printed_base = ACCURACY[position][number], ACCURACY[BASE[0]][number]
     change = printed - printed_base
     return (
         Cell(estimate(paired(ours, base)), change, signed=True),
@@ -126,59 +115,15 @@ def _percent(ours: Seeds, base: Seeds) -> Estimate:
     return estimate([100 * (ours[seed] / base[seed] - 1) for seed in seeds])
 
 
-def _scales(found: Mapping[Place, Seeds]) -> PaperTable:
-    rows = {POSITIONS[position]: _of_scales(found, position) for position in SCALE_ACCURACY}
-    return PaperTable(7, "Accuracy by scale on ListOps", tuple(SCALES.values()), rows)
-
-
-def _of_scales(found: Mapping[Place, Seeds], position: str) -> tuple[Cell, ...]:
-    printed = zip(SCALES, SCALE_ACCURACY[position], strict=True)
-    return tuple(Cell(_mean(_seeds(found, (position, scale))), one) for scale, one in printed)
-
-
-def _scale_gains(found: Mapping[Place, Seeds]) -> PaperTable:
-    """Table 7 with the best single scale and the gain over it, and all over the baseline."""
-    rows: dict[str, tuple[Cell, ...]] = {}
-    for position in SCALE_ACCURACY:
-        rows[POSITIONS[position]] = (*_of_scales(found, position), *_best(found, position))
-    base, printed_base = _seeds(found, _BASE), ACCURACY[_BASE[0]][0]
-    for position, printed in SCALE_ACCURACY.items():
-        cells = [
-            Cell(estimate(paired(_seeds(found, (position, scale)), base)), one - printed_base,
-                 signed=True)
-            for scale, one in zip(SCALES, printed, strict=True)
-        ]  # fmt: skip
-        rows[f"{POSITIONS[position]}, over the baseline"] = tuple(cells)
-    columns = (*SCALES.values(), "Best single", "Multi-scale gain")
-    return PaperTable(12, "Scales on ListOps, and the gain of several", columns, rows)
-
-
-def _best(found: Mapping[Place, Seeds], position: str) -> tuple[Cell, Cell]:
-    *single, several = SCALE_ACCURACY[position]
-    *narrow, wide = (_seeds(found, (position, scale)) for scale in SCALES)
-    best = _highest(narrow)
-    return (
-        Cell(_mean(best), max(single)),
-        Cell(estimate(paired(wide, best)), several - max(single), signed=True),
-    )
-
-
-def _highest(arms: Sequence[Seeds]) -> Seeds:
-    """The arm of the highest mean; none before all of them were run."""
-    if not all(arms):
-        return {}
-    return max(arms, key=lambda seeds: sum(seeds.values()) / len(seeds))
-
-
-def _overheads(seconds: Mapping[Place, Seeds]) -> PaperTable:
-    base = _seeds(seconds, _BASE)
+def _overheads(seconds: Mapping[Place, Seeds], memory: Mapping[Place, Seeds]) -> PaperTable:
     rows = {
-        f"{POSITIONS[position]}, {SCALES[scale]}": (
-            Cell(_percent(_seeds(seconds, (position, scale)), base), time, signed=True, digits=1),
-            Cell(Estimate(0), memory, signed=True, digits=1),
+        f"{POSITIONS[position]}, {SCALES[scale]}": tuple(
+            Cell(_percent(seeds_at(cost, (position, scale)), seeds_at(cost, BASE)), printed,
+                 signed=True, digits=1)
+            for cost, printed in zip((seconds, memory), printed_costs, strict=True)
         )
-        for (position, scale), (time, memory) in OVERHEAD.items()
-    }
+        for (position, scale), printed_costs in OVERHEAD.items()
+    }  # fmt: skip
     columns = ("Time OH (%)", "Mem. OH (%)")
     return PaperTable(14, "Cost on ListOps above the baseline", columns, rows)
 
@@ -186,7 +131,7 @@ def _overheads(seconds: Mapping[Place, Seeds]) -> PaperTable:
 def _deviations(found: Mapping[Place, Seeds]) -> PaperTable:
     rows = {}
     for position, deviation in DEVIATION.items():
-        ours = _mean(_seeds(found, _single(position)))
+        ours = accuracy_of(seeds_at(found, _single(position)))
         spread = Estimate(ours.n if ours.deviation is not None else 0, ours.deviation)
         rows[POSITIONS[position]] = (Cell(ours, ACCURACY[position][0]), Cell(spread, deviation))
     columns = ("Accuracy", "Std. dev.")

@@ -113,7 +113,9 @@ REMARKS: Mapping[int, tuple[str, ...]] = {
     7: (
         "The paper shows the scales on ListOps alone.",
         "Its gains of several scales, 0.006 to 0.009, are about two of its deviations over seeds "
-        "(Table 15); its differences between single scales, 0.002 to 0.006, are within them.",
+        "(Table 15); its differences between single scales, up to 0.006, are about one deviation "
+        "of a difference of two runs.",
+        "Its numbers have three digits and a 0: the column of h = 1 is Table 10, rounded.",
     ),
     10: (
         "The paper prints the same four digits for Before LayerNorm as for After MLP in four "
@@ -135,7 +137,8 @@ REMARKS: Mapping[int, tuple[str, ...]] = {
     ),
     14: (
         "The paper's text says 5 to 15 % more time, its table 18.4 % for several scales.",
-        "Memory is not followed during training: `benchmarks/diffusion.py` measures it.",
+        "Memory is the peak of a run in a process of its own (--workers 2 and more) above what "
+        "that process held before, on a GPU the peak of the GPU; runs in turn have none.",
         "Times are those of the runs of this grid, seed by seed; runs at the same time share a "
         "machine.",
     ),

@@ -64,6 +64,7 @@ class _Grid:
             config.devices,
             max(1, (os.cpu_count() or 1) // self._workers) if several else None,
             _gpus() if several else (),
+            several,
         )
 
 

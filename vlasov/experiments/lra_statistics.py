@@ -5,12 +5,12 @@ r"""What several seeds say: a mean with its 95 % interval, and differences seed 
 Source: Student's t-interval; the sign test is the exact binomial one, ties left out.
 """
 
-__all__ = ["FEWEST", "Estimate", "estimate", "paired", "sign_test", "t_test"]
+__all__ = ["FEWEST", "Estimate", "accuracy_of", "estimate", "paired", "sign_test", "t_test"]
 
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy import stats
 
@@ -53,6 +53,19 @@ def estimate(values: Sequence[float]) -> Estimate:
     deviation = deviation if deviation > _ROUNDING else 0.0
     reach = float(half_width(deviation, n))
     return Estimate(n, mean, mean - reach, mean + reach, deviation)
+
+
+def accuracy_of(seeds: Mapping[int, float]) -> Estimate:
+    """The mean accuracy over seeds; its interval ends where accuracies do.
+
+    Example:
+        >>> accuracy_of({0: 0.1, 1: 0.9}).low
+        0.0
+    """
+    found = estimate(list(seeds.values()))
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[float]:

@@ -12,7 +12,7 @@ from vlasov.lra.training_result import TrainingResult
 _KEYS = ("task", "diffusion", "seed")
 _FACTS = (
     "test_accuracy", "test_count", "validation_accuracy", "best_epoch", "epochs", "steps",
-    "seconds", "step_seconds", "parameters",
+    "seconds", "step_seconds", "memory", "parameters",
 )  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def _facts(result: TrainingResult) -> tuple[Cell, ...]:
         result.steps,
         result.seconds,
         _cell(result.step_seconds),
+        result.memory,
         result.parameters,
     )
 

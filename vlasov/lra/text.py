@@ -15,7 +15,7 @@ from vlasov.lra.folders import find_folder
 from vlasov.lra.repeats import repeats_note
 from vlasov.lra.splits import Splits, held_out
 from vlasov.lra.task import Task
-from vlasov.lra.text_files import Texts, read_folders, read_table
+from vlasov.lra.text_files import ORIGIN, Texts, read_folders, read_table
 
 _VALIDATION = 0.1  # of train
 _TEST = 0.2  # of a table without a test
@@ -36,7 +36,7 @@ class Text(Task):
     length: ClassVar[int] = 1000
     source: ClassVar[str] = "the Large Movie Review Dataset, a folder 'aclImdb' or a CSV table"
 
-    origin: str = "imdb"
+    origin: str = ORIGIN
 
     def load(self, folder: Path, *, length: int, seed: int) -> Splits:
         """The reviews in folders, or in a table, or in two called train.csv and test.csv."""
@@ -44,6 +44,7 @@ class Text(Task):
         tables = _tables(folder)
         if not tables:
             place = find_folder(folder, _FOLDERS, task=self.name)
+            self._require_usual_origin(place)
             parts = {name: read_folders(place / name) for name in ("train", "test")}
         else:
             parts = {path.stem: read_table(path, origin=self.origin) for path in tables}
@@ -55,6 +56,13 @@ class Text(Task):
         notes.append(f"validation: {_VALIDATION:.0%} of train, held out with seed {seed}")
         notes.extend(repeats_note(train, validation, examples[1]))
         return self.splits(train, validation, examples[1], tuple(notes))
+
+    def _require_usual_origin(self, folder: Path) -> None:
+        if self.origin != ORIGIN:
+            raise InvalidValue(
+                f"'text:origin={self.origin}' chooses rows of a table but '{folder}' holds "
+                "folders. Leave 'origin' out, or give the table itself."
+            )
 
 
 _FOLDERS = ("train/neg", "train/pos", "test/neg", "test/pos")

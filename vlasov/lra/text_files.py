@@ -1,6 +1,6 @@
 """Reviews as files: a folder of each polarity, or a table of texts and labels in CSV."""
 
-__all__ = ["Texts", "read_folders", "read_table"]
+__all__ = ["ORIGIN", "Texts", "read_folders", "read_table"]
 
 import csv
 from collections.abc import Iterator
@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vlasov.errors import InvalidValue
+
+ORIGIN = "imdb"
+"""The rows of a table that are kept, unless others are asked for."""
 
 _POLARITIES = ("neg", "pos")  # in the order of their labels
 _LABELS = {"0": 0, "1": 1, "neg": 0, "pos": 1, "negative": 0, "positive": 1}
@@ -53,6 +56,11 @@ def read_table(path: Path, *, origin: str) -> Texts:
     texts: list[bytes] = []
     labels: list[int] = []
     for row, where in _rows(path):
+        if origin not in ("", ORIGIN) and "source" not in row:
+            raise InvalidValue(
+                f"Rows of source '{origin}' need a column 'source' but '{path}' has none. Leave "
+                "'origin' out."
+            )
         if origin and row.get("source", origin) != origin:
             continue
         texts.append(_not_empty((row["text"] or "").encode(), where))

@@ -18,12 +18,15 @@ from vlasov.lra.lra_model import diffusion_layers
 from vlasov.lra.plan import Plan, Report
 from vlasov.lra.processes import Processes, on_processes
 from vlasov.lra.recipe import Recipe
+from vlasov.lra.sole_use import sole_use
 from vlasov.lra.splits import Splits
 from vlasov.lra.training import Training
 from vlasov.lra.training_result import TrainingResult, read_result, stored_result, write_result
 from vlasov.lra.training_state import identity_of
 from vlasov.transformer import Diffusions
 from vlasov.transformer.denormals import flushed_denormals
+
+_PATIENCE = 15.0  # seconds for what is left of a run whose grid was killed
 
 
 def _ignore(report: Report) -> None: ...
@@ -62,20 +65,22 @@ def train(  # noqa: PLR0913 - what is trained, and how one run is told from anot
 
     Raises:
         InvalidValue: for examples that do not belong to the recipe.
-        RunFolderError: for a folder of another run, or one that cannot be written.
+        RunFolderError: for a folder of another run, one that another process trains in, or one
+            that cannot be written.
         MissingExtra: for several processes without Lightning.
     """
     identity = identity_of(recipe, splits, str(diffusions or "none"), seed)
     _require_fit(recipe, splits)
-    _open(folder, identity, resume=resume)
-    done = read_result(folder)
-    if done is not None and done.final:
-        return done
-    steps = recipe.steps(len(splits.train))
-    warmup = recipe.warmup_steps(steps)
-    plan = Plan(recipe, splits, diffusions, seed, folder, identity, warmup, checkpoint_seconds)
-    on_processes(devices, functools.partial(_train, plan), watch=watch, device=device)
-    return stored_result(folder)
+    _make(folder)
+    with sole_use(folder, patience=_PATIENCE):
+        _require_own(folder, identity, resume=resume)
+        done = read_result(folder)
+        if done is not None and done.final:
+            return done
+        warmup = recipe.warmup_steps(recipe.steps(len(splits.train)))
+        plan = Plan(recipe, splits, diffusions, seed, folder, identity, warmup, checkpoint_seconds)
+        on_processes(devices, functools.partial(_train, plan), watch=watch, device=device)
+        return stored_result(folder)
 
 
 def _train(plan: Plan, processes: Processes, stop: Stop, tell: Callable[[Report], object]) -> None:
@@ -129,14 +134,17 @@ def _require_fit(recipe: Recipe, splits: Splits) -> None:
             )
 
 
-def _open(folder: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
-    """Make the folder of a new run, or check that it is the one to go on with."""
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunFolderError(
             f"Cannot make the folder '{folder}' ({error.strerror}). Choose another place."
         ) from None
+
+
+def _require_own(folder: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
+    """Refuse a folder that is neither that of a new run nor of the one to go on with."""
     if not has_checkpoint(folder) and read_result(folder) is None:
         return
     if not resume:

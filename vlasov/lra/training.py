@@ -62,7 +62,6 @@ class Training:
         self.state.seconds = self._seconds()
         if self._log is not None:
             self._log.tables(self.state)
-            self._log.close()
         return status, score
 
     @property

@@ -3,9 +3,9 @@
 __all__ = ["EPOCHS_FILE", "STEPS_FILE", "TrainingLog"]
 
 from pathlib import Path
-from typing import Any
 
 from vlasov.atomic_file import write_rows
+from vlasov.lra.event_file import event_file
 from vlasov.lra.training_state import EpochRow, TrainingState
 
 EPOCHS_FILE = "metrics.csv"
@@ -21,33 +21,17 @@ class TrainingLog:
 
     def __init__(self, folder: Path, state: TrainingState) -> None:
         self._folder = folder
-        self._board = _board(folder / "tensorboard", state.epoch)
+        self._board = event_file(folder / "tensorboard", state.epoch)
 
     def epoch(self, state: TrainingState) -> None:
         """Write the tables, and the curves of the last epoch."""
         self.tables(state)
         if self._board is not None and state.rows:
             row = state.rows[-1]._asdict()
-            for name in _CURVES:
-                self._board.add_scalar(name, row[name], row["epoch"])
-            self._board.flush()
+            self._board.scalars({name: row[name] for name in _CURVES}, row["epoch"])
 
     def tables(self, state: TrainingState) -> None:
         """Write the tables."""
         write_rows(self._folder / EPOCHS_FILE, EpochRow._fields, state.rows)
         steps = [(i, *measured) for i, measured in enumerate(state.curve)]
         write_rows(self._folder / STEPS_FILE, ("step", "loss", "gradient_norm"), steps)
-
-    def close(self) -> None:
-        """End the event file."""
-        if self._board is not None:
-            self._board.close()
-
-
-def _board(folder: Path, epoch: int) -> Any:  # noqa: ANN401 - TensorBoard is optional
-    """A writer of events that hides those of epochs to come from an earlier start."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    return SummaryWriter(str(folder), purge_step=epoch or None)

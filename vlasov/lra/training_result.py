@@ -39,6 +39,8 @@ class TrainingResult:
         scales: the strides of these layers.
         weights: the learned shares of these scales.
         floors: accuracies that need no attention, from the data.
+        memory: bytes at the peak since the last start, see `vlasov.lra.memory`; None for a run
+            that shared its process with others.
     """
 
     status: str
@@ -57,6 +59,7 @@ class TrainingResult:
     scales: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     weights: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     floors: dict[str, float] = field(default_factory=dict[str, float])
+    memory: int | None = None
 
     @property
     def final(self) -> bool:

@@ -1,15 +1,19 @@
-"""Training curves of a grid: losses and validation accuracy, mean over seeds with the range."""
+"""Training curves of a grid: losses and validation accuracy, means with intervals over seeds."""
 
 __all__ = ["curve_page", "training_curves"]
 
+import statistics
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from vlasov.experiments.intervals import half_width
 from vlasov.experiments.lra_published import TITLES
 from vlasov.experiments.report import Report, Table
 from vlasov.plots.lra_arms import groups_of, legend_below, tasks_of
@@ -20,6 +24,8 @@ _PANELS = (
     ("validation_loss", "validation loss (nats)"),
     ("validation_accuracy", "validation accuracy"),
 )
+_BAND = 0.13  # how dark a band is
+_ROOM = 0.3  # of the range of the seeds, left for bands on either side
 _FEW = 8
 """Arms that colours tell apart; beyond, those of one position share one."""
 
@@ -40,10 +46,12 @@ def curve_page(report: Report) -> Figure | None:
             dress(ax)
         typeset(row[0].set_title(TITLES[task], loc="left"), size=9.0)
     names = _names(list(colours))
-    handles = [
+    handles: list[Artist] = [
         Line2D([], [], color=colour, lw=1.4, label=name)
         for name, colour in {names[arm]: colour for arm, colour in colours.items()}.items()
     ]
+    if len(set(table.column("seed"))) > 1:
+        handles.append(Patch(color=INK, alpha=_BAND, lw=0, label="95 % interval over seeds"))
     legend_below(figure, handles)
     return figure
 
@@ -51,16 +59,35 @@ def curve_page(report: Report) -> Figure | None:
 def training_curves(
     table: Table, ax: Axes, task: str, measure: str, colours: dict[str, str]
 ) -> Axes:
-    """Draw a measure of every arm of a task over the epochs, those seeds that got there."""
+    """Draw a measure of every arm of a task over the epochs, those seeds that got there.
+
+    The bands are Student's 95 % intervals of the means. The axis follows the seeds: intervals of
+    two or three of them can be many times wider, and are cut.
+    """
+    seen: list[float] = []
     for arm, colour in colours.items():
         epochs, values = _by_epoch(table, task, arm, measure)
         if not epochs:
             continue
-        ax.plot(epochs, [np.mean(one) for one in values], color=colour, lw=1.2)
-        low, high = [min(one) for one in values], [max(one) for one in values]
-        ax.fill_between(epochs, low, high, color=colour, alpha=0.13, lw=0)
+        means = np.array([np.mean(one) for one in values])
+        reach = half_width([_spread(one) for one in values], [len(one) for one in values])
+        ax.plot(epochs, means, color=colour, lw=1.2)
+        ax.fill_between(epochs, means - reach, means + reach, color=colour, alpha=_BAND, lw=0)
+        seen += [value for one in values for value in one]
+    _follow(ax, seen)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     return ax
+
+
+def _spread(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _follow(ax: Axes, seen: Sequence[float]) -> None:
+    if seen and min(seen) < max(seen):
+        low, high = ax.get_ylim()
+        room = _ROOM * (max(seen) - min(seen))
+        ax.set_ylim(max(low, min(seen) - room), min(high, max(seen) + room))
 
 
 def _by_epoch(

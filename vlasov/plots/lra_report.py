@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from vlasov.experiments.report import Report
-from vlasov.plots.lra_bars import accuracy_page
+from vlasov.plots.lra_accuracies import accuracy_page
 from vlasov.plots.lra_curves import curve_page
 from vlasov.plots.lra_gains import gain_page, scale_page
 from vlasov.plots.lra_response import response_page
