@@ -45,6 +45,9 @@ def test_a_task_trains_the_grid(call):
     ("words", "sentence"),
     [
         ("--schemes pree", "did you mean 'pre'"),
+        ("--schemes pre,,post", "'schemes' needs a value on both sides of a comma"),
+        ("--schemes sphere:radius=-1", "The radius of 'sphere' is above 0"),
+        ("--schemes ngpt:gain=true", "'ngpt' is RMS without gain"),
         ("--heads 3", "no multiple of 3"),
         ("--seeds 0", "'seeds' must be at least 1"),
         ("--rates 1e-3,1e-2", "'rates' is a choice for training"),

@@ -14,9 +14,7 @@ from vlasov.experiments.ablate_flow import Switches, flow_states
 from vlasov.experiments.ablate_network import Network
 from vlasov.experiments.ablate_run import ABLATE
 from vlasov.experiments.ablate_source import source_of
-from vlasov.experiments.experiment import Context, carry_out
-from vlasov.experiments.folder_store import RunFolder
-from vlasov.experiments.monitor import Watch
+from vlasov.experiments.experiment import Context
 from vlasov.transformer import NORMS
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
@@ -160,17 +158,6 @@ def test_overflow_is_an_outcome():
     assert norms[0] is not None
     assert norms[3] is None
     assert report.result["status"] == "finished"
-
-
-def test_an_interrupted_ablation_goes_on_with_the_same_numbers(tmp_path):
-    whole = run(schemes=("pre",), mlp=("none",))
-    config = AblateConfig(**{**SMALL, "schemes": ("pre",), "mlp": ("none",)})
-    calls = iter([False] * 3 + [True])
-    folder = RunFolder.create(tmp_path / "run")
-    stopped = carry_out(ABLATE, config, folder, watch=Watch(interrupted=lambda: next(calls)))
-    assert stopped.result["status"] == "interrupted"
-    resumed = carry_out(ABLATE, config, RunFolder.open(tmp_path / "run"), resume=True)
-    assert resumed.tables["ablation"].rows == whole.tables["ablation"].rows
 
 
 def test_pieces_hold_seeds_of_their_own():

@@ -12,6 +12,8 @@ from vlasov.experiments.ablate_cases import Case
 from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_flow import Switches
 from vlasov.experiments.ablate_measure import network_piece
+from vlasov.experiments.ablate_network import Source
+from vlasov.experiments.ablate_notes import ablate_notes
 from vlasov.experiments.ablate_source import source_of
 from vlasov.experiments.ablate_verdicts import STABLE, verdict
 
@@ -72,6 +74,21 @@ def test_the_steps_that_are_asked_for_are_stable(part):
     with pytest.raises(InvalidValue, match="substeps 16"):
         switches.require(substeps=12, causal=False)
     switches.require(substeps=16, causal=False)
+
+
+def test_a_note_says_how_far_limits_are_known():
+    agreement = {"pre": [[1.0, 0.97, 0.9, 0.99], [1.0, 0.97, NAN, 0.99]], "post": [[1.0] * 4] * 2}
+    grid = {
+        Case(scheme, "on", "relu", 3): {
+            "limit_agreement": torch.tensor(rows), "energy": torch.zeros(2, 4)
+        }
+        for scheme, rows in agreement.items()
+    }  # fmt: skip
+    source = Source(lambda case, sample: None, list(grid), [6, 6], "seed")
+    notes = " ".join(ablate_notes(AblateConfig(substeps=4), source, None, grid))
+    assert "4 small steps per layer" in notes
+    assert "up to layer 1 in the worst network and 3 in the best; beyond, distances" in notes
+    assert "over 2 seeds" in notes
 
 
 def test_bands_leave_out_seeds_that_are_not_finite():

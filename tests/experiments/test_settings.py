@@ -67,6 +67,9 @@ def test_i01_values_are_read_by_type(name: str, written: object, value: object) 
         ("times", "0,one", "'times' takes a finite number but got 'one'"),
         ("specs", [1], "'specs' takes text but got 1"),
         ("specs", "", "'specs' needs a value but got ''"),
+        ("specs", "mean,,decay", "needs a value on both sides of a comma but got 'mean,,decay'"),
+        ("specs", "mean, ", "on both sides of a comma but got 'mean, '. Write them, or drop"),
+        ("times", "0,,1", "'times' needs a value on both sides of a comma"),
         ("times", ["1", " "], "'times' needs a value but got ' '"),
     ],
 )

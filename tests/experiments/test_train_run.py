@@ -60,6 +60,11 @@ def test_bands_are_intervals_of_the_mean_over_the_seeds():
     assert one.column("last_loss_low") == [None]
 
 
+def test_one_network_is_no_networks():
+    message = run(seeds=1, steps=1, **ONE).result["message"]
+    assert message == "1 network trained at 1 learning rate, each from 1 seed."
+
+
 def test_a_rate_beyond_all_bounds_diverges_and_is_reported():
     report = run(rates=(1e-3, 1e3), schemes=("none",), residuals=("on",))
     assert report.tables["sweep"].column("diverged_seeds") == [0, 2]

@@ -62,3 +62,30 @@ def test_gradients_near_the_largest_float_are_drawn():
     for figure in figures.values():
         figure.canvas.draw()
         assert figure.axes[3].get_ylim()[1] > 1e100
+
+
+def test_limits_are_drawn_where_they_are_known():
+    report, _ = drawn()
+    table = report.tables["ablation"]
+    place = {name: k for k, name in enumerate(table.columns)}
+
+    def doubtful(row):
+        """Small steps disagree at layer 1 for `pre`, and at layer 2 for the PDE."""
+        first = {"pre": 1, "pde": 2}.get(row[place["scheme"]])
+        cells = list(row)
+        if row[place["layer"]] == first:
+            cells[place["limit_agreement"]] = 0.9
+        return tuple(cells)
+
+    tables = {"ablation": dataclasses.replace(table, rows=tuple(map(doubtful, table.rows)))}
+    figures = pictures(dataclasses.replace(report, tables=tables), {"attention": "softmax"})
+    *_, limits, pdes = figures["ablation-depth-3"].axes
+    keys = list(dict.fromkeys((row[2], row[3]) for row in table.rows))
+    for (scheme, _), line in zip(keys, limits.get_lines(), strict=True):
+        known = 1 if scheme == "pre" else 0 if scheme == "pde" else 4
+        assert np.isfinite(line.get_ydata()).sum() == known
+    assert all(np.isfinite(line.get_ydata()).sum() in (0, 2) for line in pdes.get_lines())
+    for ax in (limits, pdes):
+        assert "where the limit is known" in [text.get_text() for text in ax.texts]
+    whole = drawn()[1]["ablation-depth-3"].axes[-2]
+    assert "where the limit is known" not in [text.get_text() for text in whole.texts]

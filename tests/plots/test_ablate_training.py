@@ -57,11 +57,36 @@ def test_curves_are_the_means_of_each_network_at_the_rate_in_the_title():
 
 def test_the_sweep_marks_what_diverged():
     ax = swept().axes[4]
-    crosses = [line for line in ax.get_lines() if line.get_marker() == "x"]
+    crosses = [line for line in ax.get_lines() if line.get_marker() in ("x", "+")]
     assert [np.asarray(line.get_xdata()).tolist() for line in crosses] == [[0.3], [], []]
     losses = ax.get_lines()[0].get_ydata()
     assert np.asarray(losses)[:2].tolist() == pytest.approx([1.6, 1.7])
     assert np.isnan(np.asarray(losses)[2])
+
+
+def test_no_two_networks_have_the_same_cross_and_the_legend_shows_it():
+    figure = pictures(report(0.1, 0.2, lost=((1, 0.2), (2, 0.2))), SETTINGS)["training"]
+    crosses = [line for line in figure.axes[4].get_lines() if line.get_marker() in ("x", "+")]
+    looks = [(line.get_color(), line.get_marker()) for line in crosses]
+    assert len(set(looks)) == len(NETWORKS)
+    assert looks[1][0] == looks[2][0]  # both are pre-norm
+    legend = figure.legends[0]
+    marks = [handle.get_marker() for handle in legend.legend_handles]
+    names = dict(zip((text.get_text() for text in legend.get_texts()), marks, strict=True))
+    assert (names["residual"], names["no residual"]) == (looks[1][1], looks[2][1])
+    alone = pictures(report(0.1), SETTINGS)["training"].legends[0]  # no sweep, no crosses
+    assert not {handle.get_marker() for handle in alone.legend_handles} & {"x", "+"}
+
+
+@pytest.mark.parametrize(("rates", "panels"), [((0.1,), 3), ((0.1, 0.2), 4)])
+def test_no_panel_repeats_another(rates, panels):
+    whole = report(*rates)
+    result = {**whole.result, "chance": 50.0}  # all losses are close to chance or below
+    figure = pictures(Report(result, whole.tables), SETTINGS)["training"]
+    assert len(figure.axes) == panels
+    assert all(ax.get_yscale() == "log" for ax in figure.axes)
+    labels = [(ax.get_xlabel(), ax.get_ylabel()) for ax in figure.axes]
+    assert len(set(labels)) == panels
 
 
 def test_chance_is_a_line_and_the_close_panel_ends_just_above_it():

@@ -1,6 +1,6 @@
 """A Transformer as an ablation reads it: states, weights by layer, its limit and its equation."""
 
-__all__ = ["Network", "Source", "Subject"]
+__all__ = ["Network", "Source", "Subject", "counted"]
 
 import copy
 from collections.abc import Callable, Sequence
@@ -131,4 +131,14 @@ class Source:
     @property
     def described(self) -> str:
         """The number of samples in words."""
-        return f"{self.samples} {self.unit}{'' if self.samples == 1 else 's'}"
+        return counted(self.samples, self.unit)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things in words.
+
+    Example:
+        >>> counted(1, "network"), counted(2, "seed")
+        ('1 network', '2 seeds')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,11 +1,12 @@
 """What an ablation says beside its numbers: thresholds, limits, and how distances were taken."""
 
-__all__ = ["ablate_notes"]
+__all__ = ["AGREE", "ablate_notes"]
 
 from collections.abc import Iterator
 
 from torch import Tensor
 
+from vlasov.experiments.ablate_bands import band_of
 from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_flow import Switches
 from vlasov.experiments.ablate_network import Source
@@ -13,7 +14,8 @@ from vlasov.experiments.ablate_tables import Grid
 from vlasov.experiments.ablate_verdicts import thresholds
 from vlasov.transformer.state_distances import MOST_TOKENS
 
-_AGREE = 0.95
+AGREE = 0.95
+"""Cosine between the limits of all and of half the small steps from which on a limit is known."""
 
 
 def ablate_notes(
@@ -61,13 +63,13 @@ def _limits(config: AblateConfig, grid: Grid) -> Iterator[str]:
     if known:
         yield (
             f"The limit of a network has {config.substeps} small steps per layer. Limits and PDEs "
-            f"agree with those of half as many, at a cosine of {_AGREE:g}, up to layer "
-            f"{min(known)} in the worst network and {max(known)} in the best; raise --substeps "
-            "for more."
+            f"agree with those of half as many, at a cosine of {AGREE:g}, up to layer "
+            f"{min(known)} in the worst network and {max(known)} in the best; beyond, distances "
+            "from them are not known and not drawn. Raise --substeps for more."
         )
 
 
 def _resolved(agreement: Tensor) -> int:
     """The last layer up to which the mean over seeds agrees."""
-    kept = (agreement.mean(0) >= _AGREE).int().cumprod(0)
+    kept = (band_of("limit_agreement", agreement).mean >= AGREE).int().cumprod(0)
     return int(kept.sum()) - 1

@@ -12,7 +12,7 @@ from vlasov.experiments.ablate_cases import Case, flow_of, flows_of
 from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_flow import Switches, flow_states
 from vlasov.experiments.ablate_measure import flow_piece, network_piece
-from vlasov.experiments.ablate_network import Source
+from vlasov.experiments.ablate_network import Source, counted
 from vlasov.experiments.ablate_notes import ablate_notes
 from vlasov.experiments.ablate_source import source_of
 from vlasov.experiments.ablate_tables import (
@@ -85,7 +85,8 @@ class _Study:
         return Report(
             {
                 "status": "finished",
-                "message": f"{len(self.source.cases)} networks, each on {self.source.described}.",
+                "message": f"{counted(len(self.source.cases), 'network')}, each on "
+                f"{self.source.described}.",
                 "samples": self.source.described,
                 "tokens": self.source.tokens,
             },

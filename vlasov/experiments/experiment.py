@@ -114,8 +114,12 @@ def _finished(job: Job, context: Context) -> Report:
 
 def _require_same(experiment: Experiment, settings: object, folder: RunFolder) -> None:
     folder.require_experiment(experiment.name)
-    if from_mapping(experiment.config, folder.config()) != settings:
+    kept = from_mapping(experiment.config, folder.config())
+    names = [field.name for field in dataclasses.fields(kept) if field.compare]
+    other = [f"'{name}'" for name in names if getattr(kept, name) != getattr(settings, name)]
+    if other:
         raise RunFolderError(
-            f"The settings are not those of the run in '{folder.path}'. Resume without other "
-            "settings, or start again with --overwrite."
+            f"The settings are not those of the run in '{folder.path}': {', '.join(other)} "
+            f"{'differs' if len(other) == 1 else 'differ'}. Resume without other settings, or "
+            "start again with --overwrite."
         )

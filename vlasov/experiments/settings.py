@@ -109,8 +109,13 @@ def _items(kind: type, value: object, *, name: str) -> tuple[Any, ...]:
     given = list(value) if isinstance(value, list | tuple) else [value]
     parts: list[object] = []
     for item in given:
-        if isinstance(item, str) and not item.strip():
-            raise InvalidValue(f"'{name}' needs a value but got '{item}'. Write one, or drop it.")
+        if isinstance(item, str) and not all(part.strip() for part in item.split(",")):
+            raise InvalidValue(
+                f"'{name}' needs a value on both sides of a comma but got '{item}'. Write them, "
+                "or drop the comma."
+                if "," in item
+                else f"'{name}' needs a value but got '{item}'. Write one, or drop it."
+            )
         if isinstance(item, str):
             parts += split_specs(item) if kind is str else item.split(",")
         else:

@@ -12,6 +12,7 @@ import torch
 from vlasov.errors import InvalidValue
 from vlasov.experiments.ablate_cases import Case, cases_of
 from vlasov.experiments.ablate_config import AblateConfig
+from vlasov.experiments.ablate_network import counted
 from vlasov.experiments.ablate_sizes import sizes_of
 from vlasov.experiments.ablate_source import architecture
 from vlasov.experiments.cloud_checks import DTYPES
@@ -113,12 +114,12 @@ class Training:
     def _report(self, found: dict[Trial, dict[str, torch.Tensor]]) -> Report:
         chance, seeds = self.task.chance, self.config.seeds
         networks, rates = (len({getattr(t, name) for t in found}) for name in ("case", "rate"))
-        samples = f"{seeds} seed{'' if seeds == 1 else 's'}"
-        at_rates = f"{rates} learning rate{'' if rates == 1 else 's'}"
+        samples = counted(seeds, "seed")
         return Report(
             {
                 "status": "finished",
-                "message": f"{networks} networks trained at {at_rates}, each from {samples}.",
+                "message": f"{counted(networks, 'network')} trained at "
+                f"{counted(rates, 'learning rate')}, each from {samples}.",
                 "samples": samples,
                 "task": self.task.name,
                 "chance": chance,

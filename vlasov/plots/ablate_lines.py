@@ -106,8 +106,13 @@ def _dashed(dashes: tuple[float, ...], phase: float) -> _Style:
     return (phase * sum(dashes), dashes) if dashes else "-"
 
 
-def legend_of(figure: Figure, rows: Mapping[Key, Table]) -> None:
-    """Schemes by colour and residuals by dashes, in one line below the panels."""
+def legend_of(
+    figure: Figure, rows: Mapping[Key, Table], *, markers: Mapping[str, str] | None = None
+) -> None:
+    """Schemes by colour and residuals by dashes, in one line below the panels.
+
+    `markers` are the crosses of residuals, where there are any.
+    """
     styles = styles_of(list(rows))
     colours = {scheme: style[0] for (scheme, _), style in styles.items() if scheme != FLOW}
     dashes = {word: style[1] for (scheme, word), style in styles.items() if scheme != FLOW}
@@ -116,9 +121,12 @@ def legend_of(figure: Figure, rows: Mapping[Key, Table]) -> None:
         for name, colour in colours.items()
     ]
     handles += [
-        Line2D([], [], color=INK, lw=1.2, ls=dash, label=_NAMES.get(word, f"residual {word}"))
+        Line2D(
+            [], [], color=INK, lw=1.2, ls=dash, marker=(markers or {}).get(word, ""), ms=4.5,
+            label=_NAMES.get(word, f"residual {word}"),
+        )
         for word, dash in dashes.items()
-    ]
+    ]  # fmt: skip
     if any(scheme == FLOW for scheme, _ in rows):
         handles.append(Line2D([], [], color=FAINT, lw=2.2, label="PDE, same weights"))
     most = 4 if any(len(str(handle.get_label())) > _LONG for handle in handles) else 6

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from vlasov.experiments.report import Report, Table
+from vlasov.plots.ablate_limits import known_only
 from vlasov.plots.ablate_lines import (
     draw_lines,
     legend_of,
@@ -20,7 +21,7 @@ from vlasov.plots.ablate_lines import (
     second_branch,
 )
 from vlasov.plots.ablate_training import training_pictures
-from vlasov.plots.style import FAINT, dress, letter_panels, new_figure, typeset
+from vlasov.plots.style import FAINT, dress, letter_panels, new_figure, note, typeset
 
 _PANELS = (
     ("norm", r"token norm $|X|/\sqrt{nd}$", True),
@@ -61,8 +62,11 @@ def _page(table: Table, page: tuple[Any, Any], remarks: str) -> Figure:
     for ax, (measure, label, log) in zip(grid.flat, _PANELS, strict=True):
         if log:
             ax.set_yscale("log")
-        draw_lines(rows, ax, measure, along="layer")
+        known, left_out = known_only(rows, measure)
+        draw_lines(known, ax, measure, along="layer")
         ax.set_ylabel(label)
+        if left_out:
+            note(ax, "where the limit is known")
         _axes(ax, log=log)
     for ax in grid[-1]:
         ax.set_xlabel("layer $l$")

@@ -2,7 +2,9 @@
 
 __all__ = ["best_rate", "sweep_curves", "training_pictures"]
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,7 @@ _PANELS = (
 
 _DECADES = 100.0  # a range this wide is marked by powers of ten
 _CLOSE = 1.12  # in units of chance: the upper end of the panels close to it
+_CROSSES = ("x", "+", "1", "2", "3", "4")  # one for each residual connection
 
 
 def training_pictures(report: Report, settings: Mapping[str, Any]) -> dict[str, Figure]:
@@ -56,18 +59,19 @@ def training_pictures(report: Report, settings: Mapping[str, Any]) -> dict[str, 
 def sweep_curves(rows: Mapping[Key, Table], ax: Axes) -> Axes:
     """Draw the last loss against the rate; a cross above where a seed diverged.
 
-    The crosses of a network are in a row of its own.
+    The crosses of a network are in a row of its own, of the colour of its scheme and a shape for
+    its residual connection.
     """
     ax.set_xscale("log")
     draw_lines(rows, ax, "last_loss", along="rate")
     for line in ax.get_lines():
         line.set(marker="o", markersize=2.5)
-    styles = styles_of(list(rows))
+    styles, crosses_of = styles_of(list(rows)), _crosses(rows)
     for row, (key, table) in enumerate(rows.items()):
         lost = numbers(table, "rate")[numbers(table, "diverged_seeds") > 0]
         (crosses,) = ax.plot(
-            lost, np.full(len(lost), 1.0 - 0.05 * row), "x", color=styles[key][0], ms=4, mew=1.2,
-            transform=ax.get_xaxis_transform(), clip_on=False,
+            lost, np.full(len(lost), 1.0 - 0.05 * row), crosses_of[key[1]], color=styles[key][0],
+            ms=4.5, mew=1.2, transform=ax.get_xaxis_transform(), clip_on=False,
         )  # fmt: skip
         crosses.set_in_layout(False)
     powers_of_ten(ax.xaxis)
@@ -86,32 +90,67 @@ def best_rate(sweep: Table) -> float:
     return float(rates[whole][np.argmin(numbers(sweep, "last_loss")[whole])])
 
 
+def _crosses(rows: Mapping[Key, Table]) -> dict[str, str]:
+    """A cross for each residual connection."""
+    words = dict.fromkeys(word for _, word in rows)
+    return dict(zip(words, itertools.cycle(_CROSSES)))
+
+
 def _page(report: Report, page: tuple[Any, Any], attention: str) -> Figure:
-    sweep, chance = report.tables["sweep"], float(report.result["chance"])
-    several, rate = len(set(sweep.column("rate"))) > 1, best_rate(sweep)
-    figure = new_figure(7.0, 4.8)
-    axes = list(figure.subplots(2, 3 if several else 2).flat)
+    chance, rate = float(report.result["chance"]), best_rate(report.tables["sweep"])
     rows = networks(_at_rate(report.tables["training"], rate), page)
-    for ax, (measure, label, close) in zip(axes, _PANELS, strict=False):
+    swept = networks(report.tables["sweep"], page)
+    several = len(set(report.tables["sweep"].column("rate"))) > 1
+    curves = [panel for panel in _PANELS if not panel[2] or _leaves(rows, "loss", chance)]
+    sweeps = [close for close in (False, True) if not close or _leaves(swept, "last_loss", chance)]
+    figure, axes = _panels(len(curves) + len(sweeps) * several)
+    for ax, (measure, label, close) in zip(axes, curves, strict=False):
         ax.set(yscale="linear" if close else "log", xlabel="step", ylabel=label)
         draw_lines(rows, ax, measure, along="step")
+        if measure == "loss":
+            _mark(chance, ax)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
-    for ax, close in zip(axes[4:], (False, True), strict=False):
+    for ax, close in zip(axes[len(curves) :], sweeps, strict=False):
         ax.set(yscale="linear" if close else "log", xlabel="learning rate", ylabel="last loss")
-        sweep_curves(networks(sweep, page), ax)
-    for ax in axes[:2] + axes[4:]:
-        ax.axhline(chance, color=FAINT, lw=0.9, ls=(0, (4, 2)), zorder=0)
-    letter_panels(axes)
-    for ax in axes:
-        _vertical(ax, chance)
-        dress(ax)
+        sweep_curves(swept, ax)
+        _mark(chance, ax)
+    _finish(axes, chance)
     at = f"curves at rate {rate:g}" if several else f"rate {rate:g}"
     words = [report.result["task"], second_branch(attention, page), at,
              f"mean of {report.result['samples']}, 95 % bands", "dashed: chance"]  # fmt: skip
     words += ["crosses: diverged"] if several else []
     typeset(figure.suptitle(", ".join(words), x=0.99, ha="right", color=FAINT))
-    legend_of(figure, rows)
+    legend_of(figure, rows, markers=_crosses(swept) if several else {})
     return figure
+
+
+def _mark(chance: float, ax: Axes) -> None:
+    ax.axhline(chance, color=FAINT, lw=0.9, ls=(0, (4, 2)), zorder=0)
+
+
+def _leaves(rows: Mapping[Key, Table], measure: str, chance: float) -> bool:
+    """Whether a line leaves the panel close to chance: if none does, it would show all again."""
+    tops = [np.nanmax(numbers(table, measure), initial=-np.inf) for table in rows.values()]
+    return bool(max(tops) > _CLOSE * chance)
+
+
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    """A page of panels, three in a row unless there are four."""
+    columns = 2 if count == 4 else 3
+    lines = math.ceil(count / columns)
+    figure = new_figure(7.0, 0.4 + 2.2 * lines)
+    axes = list(np.ravel(figure.subplots(lines, columns)))
+    for spare in axes[count:]:
+        spare.remove()
+    return figure, axes[:count]
+
+
+def _finish(axes: Sequence[Axes], chance: float) -> None:
+    """Letters, and the vertical axes."""
+    letter_panels(axes)
+    for ax in axes:
+        _vertical(ax, chance)
+        dress(ax)
 
 
 def _at_rate(curves: Table, rate: float) -> Table:
@@ -136,4 +175,4 @@ def _vertical(ax: Axes, chance: float) -> None:
 def _lowest(ax: Axes) -> float:
     """Just below the lowest loss of any line."""
     return 0.97 * min(float(np.nanmin(line.get_ydata(), initial=np.inf)) for line in ax.get_lines()
-                      if line.get_marker() != "x")  # fmt: skip
+                      if line.get_marker() not in _CROSSES)  # fmt: skip
