@@ -9,7 +9,7 @@ import torch
 from vlasov.engines import Tree
 from vlasov.engines.engine_report import collecting
 from vlasov.engines.pairs import Pairs
-from vlasov.engines.tree_halves import by_halves
+from vlasov.engines.tree_halves import causal_sums
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -42,7 +42,7 @@ def test_causal_sums_and_their_report_do_not_depend_on_threads():
         for count in (1, 3):
             torch.set_num_threads(count)
             with collecting() as reports:
-                sums = by_halves(1e-6, pairs, end=200)
+                sums = causal_sums(1e-6, pairs, end=200)
             assert [r.sums for r in reports] == [1]
             assert reports[0].bound == float(sums.bounds.max())
             found.append(sums)

@@ -10,8 +10,8 @@ distance of a value from it (`engine_report` says how far below it stayed); see 
 
 Sums are float64 whatever the format of the tokens; a float32 answer is rounded once, whatever the
 tolerance. The answer depends neither on the number of threads nor on the other members of a batch.
-Causal sums go by halves: the later tokens see all of the earlier half, and each half goes on by
-itself.
+Causal sums of many tokens walk the trees once, with the tokens of each node in the order of their
+positions; fewer ones go by halves, see `tree_halves`.
 
 Source: spec, engines page.
 """
@@ -32,7 +32,7 @@ from vlasov.engines.fused import obstacle
 from vlasov.engines.members import members
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.prefixes import masked_sums
-from vlasov.engines.tree_halves import by_halves
+from vlasov.engines.tree_halves import causal_sums
 from vlasov.engines.visibility import Visibility
 
 _WIDEST = 8
@@ -74,7 +74,7 @@ class Tree(CertifiedEngine):
     def _prefixes(self, pairs: Pairs, triangular: bool) -> Tensor:
         """Sums over all keys; if `triangular`, over keys 0 to i for query i."""
         shape = (*pairs.batch, pairs.q.shape[-2], pairs.v.shape[-1] + 1)
-        one = by_halves if triangular else certified_whole
+        one = causal_sums if triangular else certified_whole
         found = [one(self.tolerance, member) for member in members(pairs)]
         if not found:
             return torch.zeros(shape, dtype=pairs.q.dtype)

@@ -1,4 +1,6 @@
-r"""Certified causal sums by halves: the later tokens see all of the earlier half.
+r"""Certified causal sums: by one walk where there are many tokens, else by halves.
+
+By halves, the later tokens see all of the earlier half, and each half goes on by itself.
 
 The sums a and b over two disjoint groups of keys are one sum with
 
@@ -11,7 +13,7 @@ one of the parts.
 Source: spec, engines page, "Causal order".
 """
 
-__all__ = ["by_halves"]
+__all__ = ["by_halves", "causal_sums"]
 
 import dataclasses
 import itertools
@@ -30,26 +32,49 @@ from vlasov.engines.threads import in_threads
 _EPS = torch.finfo(torch.float64).eps
 _END = 4096
 """Sums of no more tokens than this are direct."""
+_MANY = 4
+"""Times as many tokens make a walk cheaper."""
+_FIRST = 64
+"""The part of the tokens, one in so many, that a walk leaves out."""
 Split = tuple[int, int, int]
 
 
-def by_halves(tolerance: float, pairs: Pairs, *, end: int = _END) -> Sums:
+def causal_sums(tolerance: float, pairs: Pairs, *, end: int = _END) -> Sums:
     """The sums over keys 0 to i for query i, of one cloud.
 
     Raises:
         NotFinite, EngineUnsupported, NotConverged: as `certified_whole`.
     """
     require_finite("tree", pairs)
+    walks = len(pairs.q) > _MANY * end and _fits(tolerance, pairs)
     with collecting() as reports:
-        found = _halved(tolerance, pairs, end)
+        found = _by_walk(tolerance, pairs, end) if walks else by_halves(tolerance, pairs, end)
     if reports:
         bounds = float(found.bounds.max()), float(found.log_bounds.max())
         note(dataclasses.replace(reports[0], bound=bounds[0], log_bound=bounds[1], sums=1))
     return found
 
 
-def _halved(tolerance: float, pairs: Pairs, end: int) -> Sums:
-    """All sums are independent; those of a level are added to the rows of its later halves."""
+def _fits(tolerance: float, pairs: Pairs) -> bool:
+    from vlasov.engines.tree_causal import fits_walk
+
+    return fits_walk(tolerance, pairs)
+
+
+def _by_walk(tolerance: float, pairs: Pairs, end: int) -> Sums:
+    """One walk for all but the first tokens, which see too few keys to prune by."""
+    from vlasov.engines.tree_causal import walked
+
+    begin = max(1, len(pairs.q) // _FIRST)
+    early = by_halves(tolerance, _part(pairs, 0, begin), end)
+    return _joined([early, walked(tolerance, pairs, begin=begin)])
+
+
+def by_halves(tolerance: float, pairs: Pairs, end: int) -> Sums:
+    """The sums over keys 0 to i for query i, by halves down to `end` tokens.
+
+    All sums are independent; those of a level are added to the rows of its later halves.
+    """
     if not len(pairs.q):
         return certified_whole(tolerance, pairs)
     levels, leaves = _division(len(pairs.q), end)

@@ -18,6 +18,9 @@ __all__ = [
     "Trees",
     "certified_sum",
     "check",
+    "longest",
+    "relative_bound",
+    "require_held",
     "trees_over",
 ]
 
@@ -78,7 +81,8 @@ def certified_sum(trees: Trees, v: Array, logits: Array, tolerance: float) -> Ce
     terms = Terms.of(trees.queries, keys, channels, tolerance)
     sums, counts = totals(terms)
     averages = sums[1:] / sums[0]
-    relative = _relative_bound(terms, counts, tolerance / 4)
+    exponent = longest(terms.queries.points) * longest(keys.points)
+    relative = relative_bound(exponent + float(np.abs(keys.logits).max()), counts, tolerance / 4)
     bounds = relative * _distances(channels[1:], averages) + ROUNDING * np.abs(v).max(initial=0.0)
     log_bound = -math.log1p(-min(relative, 0.5))
     pruned, expanded, direct = (counts[:3] / (len(trees.queries.order) * len(logits))).tolist()
@@ -94,17 +98,19 @@ def certified_sum(trees: Trees, v: Array, logits: Array, tolerance: float) -> Ce
     return CertifiedSum(averages, logs[back], bounds[back], log_bound, report, middle, terms)
 
 
-def _relative_bound(terms: Terms, counts: Array, accuracy: float) -> float:
-    """The error of an average relative to the largest distance of a value from it."""
-    queries, keys = terms.queries, terms.keys
-    exponent = _longest(queries.points) * _longest(keys.points) + float(np.abs(keys.logits).max())
+def relative_bound(exponent: float, counts: Array, accuracy: float) -> float:
+    """The error of an average relative to the largest distance of a value from it.
+
+    From the largest exponent to the base 2, and the counts of a plan.
+    """
     rounding = ROUNDING * (math.exp(2 * counts[3]) + exponent + 16)
     used = accuracy if counts[1] else 0.0
     pruned = accuracy if counts[0] else 0.0
     return (1 + pruned) * used / (1 - used) + pruned + 2 * rounding
 
 
-def _longest(points: Array) -> float:
+def longest(points: Array) -> float:
+    """The largest norm of points (d, n)."""
     return math.sqrt(float(np.square(points).sum(axis=0).max(initial=0.0)))
 
 
@@ -113,7 +119,7 @@ def _distances(values: Array, averages: Array) -> Array:
     if not len(values):
         return np.zeros(averages.shape[1])
     middle = (values.min(axis=1) + values.max(axis=1)) / 2
-    radius = _longest(values - middle[:, None])
+    radius = longest(values - middle[:, None])
     return np.sqrt(np.square(averages - middle[:, None]).sum(axis=0)) + radius
 
 
@@ -127,11 +133,20 @@ def check(found: CertifiedSum) -> None:
     rows = np.linspace(0, len(order) - 1, min(len(order), _CHECKED)).astype(np.int64)
     logs = found.logs[order[rows]] / math.log(2)
     sums = direct_totals(found.terms, rows, logs)
-    off = np.sqrt(np.square(found.averages[order[rows]] - middle - (sums[1:] / sums[0]).T).sum(1))
-    log_off = np.abs(np.log(sums[0]))
-    if not ((off <= found.bounds[order[rows]]).all() and (log_off <= found.log_bound).all()):
+    off = found.averages[order[rows]] - middle - (sums[1:] / sums[0]).T
+    require_held(off.T, found.bounds[order[rows]], np.log(sums[0]), found.log_bound)
+
+
+def require_held(off: Array, bounds: Array, log_off: Array, log_bound: float) -> None:
+    """Refuse averages that are off (values, n) by more than their bounds, or such log-sums.
+
+    Raises:
+        NotConverged: if a bound does not hold, which is an error of the engine.
+    """
+    far, log_far = np.sqrt(np.square(off).sum(axis=0)), np.abs(log_off)
+    if not ((far <= bounds).all() and (log_far <= log_bound).all()):
         raise NotConverged(
-            f"Engine 'tree' promised errors below {found.report.bound:.1e} (of logarithms "
-            f"{found.log_bound:.1e}) but a direct sum differs by {off.max():.1e} "
-            f"({log_off.max():.1e}). Please report this; use engine 'direct'."
+            f"Engine 'tree' promised errors below {bounds.max():.1e} (of logarithms "
+            f"{log_bound:.1e}) but a direct sum differs by {far.max():.1e} "
+            f"({log_far.max():.1e}). Please report this; use engine 'direct'."
         )

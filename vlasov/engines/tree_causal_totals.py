@@ -1,0 +1,150 @@
+"""The sums of a causal walk: its plan carried out in parallel, and the block of every query."""
+
+__all__ = ["causal_totals", "seen_totals"]
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vlasov.engines.threads import in_threads
+from vlasov.engines.tree_causal_terms import CausalTerms
+from vlasov.engines.tree_positions import Ranked, levels_of, ranked
+
+Array = npt.NDArray[np.floating[Any]]
+Integers = npt.NDArray[np.int64]
+
+_TASK_LEVEL = 3
+"""Subtrees of queries on this level are tasks for the threads."""
+_RANGES = 16
+"""Ranges of positions into which expansions above it are cut for them."""
+_ITEMS = 64
+
+
+def causal_totals(terms: CausalTerms, block: int) -> tuple[Array, Array]:
+    """Sums of the weighted channels (channels, n) by position, and the counts of the plan."""
+    expanded, direct, counts = terms.plan(block)
+    nodes, blocks = np.concatenate([expanded, direct]), (terms.begin, block, terms.count)
+    queries = ranked(terms.queries, terms.query_rows, np.append(levels_of(nodes[:, 0]), 0))
+    items = np.column_stack([nodes, queries.number(nodes[:, 0]), 0 * nodes[:, 0]])
+    levels, near = levels_of(nodes[:, 1]), np.arange(len(nodes)) >= len(expanded)
+    sums = np.zeros((len(queries.levels), terms.channels, terms.count))
+    for level in np.unique(levels):  # one after the other: keys of all levels take much memory
+        keys = ranked(terms.keys, terms.key_rows, levels[levels == level])
+        work = _Work(terms, blocks, queries, keys, sums)
+        work.expand(items[(levels == level) & ~near])
+        work.sum_near(items[(levels == level) & near])
+    _Work(terms, blocks, queries, ranked(terms.keys, terms.key_rows, levels[:0]), sums).sum_own()
+    return queries.by_position(sums), counts
+
+
+def _tasks(nodes: Integers) -> Integers:
+    """The task that has the queries of each node; -1 for those that several tasks share."""
+    deeper = levels_of(nodes) - _TASK_LEVEL
+    return np.where(deeper < 0, -1, ((nodes + 1) >> np.maximum(deeper, 0)) - 2**_TASK_LEVEL)
+
+
+class _Work(NamedTuple):
+    """What the compiled loops take.
+
+    Blocks are (first query, size of a block, tokens).
+    """
+
+    terms: CausalTerms
+    blocks: tuple[int, int, int]
+    queries: Ranked
+    keys: Ranked
+    sums: Array
+
+    def expand(self, items: Integers) -> None:
+        """Add expansions, those of a task one after the other."""
+        tasks = _tasks(items[:, 0])
+        for i in np.flatnonzero(tasks < 0):
+            self._expand_in_ranges(items[i : i + 1])
+        in_threads(lambda r: [self._expand(items[tasks == i]) for i in range(*r)], 2**_TASK_LEVEL)
+
+    def sum_near(self, items: Integers) -> None:
+        """Add pairs of nodes directly."""
+        terms, tasks = self.terms, _tasks(items[:, 0])
+        spans = terms.queries.spans[items[:, 0]], terms.keys.spans[items[:, 1]]
+        ranges = np.column_stack([*spans, items[:, 3:]])
+        self._sum_seen(ranges[tasks < 0], self.blocks[1])
+        in_threads(
+            lambda r: [self._sum_seen(ranges[tasks == i], self.blocks[1]) for i in range(*r)],
+            2**_TASK_LEVEL,
+        )
+
+    def sum_own(self) -> None:
+        """Add the keys of the block of every query, directly."""
+        begin, block, n = self.blocks
+        ends = np.append(np.arange(begin, n, block), n)
+        ranges = np.zeros((len(ends) - 1, 6), dtype=np.int64)
+        ranges[:, 0] = ranges[:, 2] = ends[:-1]
+        ranges[:, 1] = ranges[:, 3] = ends[1:]
+        in_threads(lambda r: self._sum_seen(ranges[slice(*r)], 0), len(ranges))
+
+    def _sum_seen(self, ranges: Integers, block: int) -> None:
+        from vlasov.engines import tree_causal_direct  # compiles
+
+        tree_causal_direct.sum_seen(self._tokens, ranges, (self.blocks[0], block), self.sums)
+
+    def _expand(self, items: Integers) -> None:
+        begin, block, n = self.blocks
+        for low in range(0, len(items), _ITEMS):
+            some = items[low : low + _ITEMS]
+            moments = self._moments(len(some))
+            self._add(some, (begin, 0, begin, begin), moments)
+            self._add(some, (block, begin, n, begin), moments)
+
+    def _expand_in_ranges(self, item: Integers) -> None:
+        """Add one expansion: first the moments of every range, then what comes of them."""
+        begin, block, n = self.blocks
+        step = -(-(n - begin) // (_RANGES * block)) * block
+        ends = [0, *range(begin, n, step), n]
+        moments = self._moments(len(ends) - 2)[:, None]
+
+        def gather(r: tuple[int, int]) -> None:
+            for i in range(*r):
+                self._add(item, (n, ends[i], ends[i + 1], ends[i + 1]), moments[i])
+
+        def spread(r: tuple[int, int]) -> None:
+            for i in range(*r):
+                self._add(item, (block, ends[i + 1], ends[i + 2], ends[i + 1]), moments[i])
+
+        in_threads(gather, len(moments))
+        np.cumsum(moments, axis=0, out=moments)
+        in_threads(spread, len(moments))
+
+    def _add(self, items: Integers, window: tuple[int, ...], moments: Array) -> None:
+        from vlasov.engines import tree_causal_walk  # compiles
+
+        terms, basis = self.terms, self.terms.basis
+        nodes = terms.queries.spans, terms.queries.facts, terms.keys.spans, terms.keys.facts
+        scene = (*self._tokens, nodes, (basis.starts, basis.stems, basis.coefficients))
+        tree_causal_walk.add_expansions(scene, items, window, moments, self.sums)
+
+    @property
+    def _tokens(self) -> tuple[Any, Any]:
+        queries, keys = self.queries, self.keys
+        return (queries.positions, queries.rows), (keys.positions, keys.rows)
+
+    def _moments(self, items: int) -> Array:
+        return np.zeros((items, self.sums.shape[1], int(self.terms.basis.table[1].max())))
+
+
+def seen_totals(terms: CausalTerms, positions: Integers) -> Array:
+    """The sums (channels, positions) of some queries without approximation."""
+    from vlasov.engines import tree_causal_direct  # compiles
+
+    count, none = len(positions), np.zeros(len(positions), dtype=np.int64)
+    scene = (
+        (positions[None], terms.query_rows[None][:, :, positions]),
+        (np.arange(terms.count)[None], terms.key_rows[None]),
+    )
+    rows = np.arange(count)
+    items = np.stack([rows, rows + 1, none, none + terms.count, none, none], axis=1)
+    sums = np.zeros((1, terms.channels, count))
+    add = partial(tree_causal_direct.sum_seen, scene)
+    in_threads(lambda r: add(items[slice(*r)], (0, 0), sums), count)
+    return sums[0]
