@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SMALL = ("--width", "8", "--n", "6", "--depth", "3", "--seeds", "1", "--out", "run")
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 TINY = ("--seeds", "4", "--time", "0.2", "--distance-seeds", "2")
 
 

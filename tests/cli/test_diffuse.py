@@ -12,8 +12,6 @@ from vlasov.errors import InvalidValue, UnknownName
 from vlasov.experiments.load import load_run
 from vlasov.plots.diffuse_report import pictures
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 QUICK = ("--length", "16", "--steps", "10", "--no-figures", "--out", "out")
 
 

@@ -10,8 +10,6 @@ from vlasov.cloud import Cloud
 from vlasov.experiments.distance_methods import DISTANCES, NEEDS_EPS
 from vlasov.experiments.load import load_run
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 @pytest.fixture
 def files(call):

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SMALL = (
     *("energy", "--n", "10", "--d", "2", "--time", "0.4", "--step", "0.1", "--frames", "3"),
     *("--geometry", "euclid", "--value", "-1", "--out", "run"),

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 GRID = ("phase", "--x", "a1=-1:1:3", "--y", "a2=-1:1:3", "--time", "50", "--out", "run")
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 def test_a_run_writes_its_tables_and_the_picture(call):
     result = call("reduce", "--exact", "--frames", "6", "--out", "run")

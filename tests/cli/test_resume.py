@@ -103,7 +103,10 @@ def test_g05_a_killed_run_goes_on_bit_for_bit(process, call, tmp_path: Path) -> 
     same(resumed, vl.load_run("whole"))
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow), (signal.SIGINT, 130)],
+)
 def test_g14_a_signal_saves_the_run_and_ends_it(
     process, tmp_path: Path, number: int, status: int
 ) -> None:

@@ -12,8 +12,6 @@ from vlasov.experiments import lra_work
 from vlasov.experiments.lra_arms import Arm
 from vlasov.lra.training_result import write_result
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 DRAWN = ("listops", "--size", "tiny", "--train-examples", "8", "--out", "run")
 SMALL = (*DRAWN, "--no-figures")
 ARMS = ("--diffusion", "none,after-embedding:1,2", "--diffusion", "after-mlp")

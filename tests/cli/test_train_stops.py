@@ -15,8 +15,6 @@ from vlasov.lra import checkpoints
 from vlasov.lra.sole_use import sole_use
 from vlasov.lra.trainer import train
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 LISTS = ("listops:shortest=16,longest=64", "--length", "64", "--size", "tiny", "--epochs", "2",
          "--train-examples", "16", "--no-figures")  # fmt: skip
 FOLDER = Path("listops/none/seed-0")

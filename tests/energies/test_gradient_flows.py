@@ -9,6 +9,8 @@ from vlasov.energies import Dissipation, Energy, dissipation, energy
 from vlasov.pde import LinearTerm, TransformerPDE, velocity
 from vlasov.projections import Projections
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
 D, N = 3, 10
 TIGHT_SINKHORN = "sinkhorn:eps=0.3,tolerance=1e-13"
 ROWS = ["softmax", "unnormalised", "linear", "sigmoid:bias=-0.5", TIGHT_SINKHORN, "l2"]

@@ -17,8 +17,6 @@ from vlasov.experiments.ablate_source import source_of
 from vlasov.experiments.experiment import Context
 from vlasov.transformer import NORMS
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SMALL = {"width": 8, "n": 6, "depth": (3,), "seeds": 2, "substeps": 2}
 BOTH = Switches(attention=True, mlp=True)
 

@@ -6,8 +6,6 @@ from vlasov.errors import InvalidValue, UnknownName
 from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_run import ABLATE
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SMALL = {"width": 8, "n": 6, "depth": (3,), "seeds": 2, "substeps": 2}
 
 

@@ -17,8 +17,6 @@ from vlasov.experiments.ablate_notes import ablate_notes
 from vlasov.experiments.ablate_source import source_of
 from vlasov.experiments.ablate_verdicts import STABLE, verdict
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 NAN = math.nan
 
 

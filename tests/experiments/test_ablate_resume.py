@@ -9,8 +9,6 @@ from vlasov.experiments.experiment import Context, carry_out
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.monitor import Watch
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 FEW = {"width": 8, "n": 6, "depth": (3,), "seeds": 2, "substeps": 2, "schemes": ("pre",),
        "mlp": ("none",)}  # fmt: skip
 

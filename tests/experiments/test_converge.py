@@ -16,8 +16,6 @@ from vlasov.experiments.experiment import Context, carry_out
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.monitor import Watch
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 TINY = {"ns": (8, 16), "seeds": (4,), "time": 0.2, "distance_seeds": 4, "reference_size": 64}
 
 

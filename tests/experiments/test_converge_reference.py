@@ -26,7 +26,6 @@ VARIANTS = [
     ("softmax", "alibi:slope=0.5"),
     ("sinkhorn", "window:width=1"),
 ]
-pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 RUN = {"until": 0.4, "step": 0.1, "integrator": "rk4"}
 

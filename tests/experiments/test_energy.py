@@ -16,8 +16,6 @@ from vlasov.experiments.monitor import Watch
 from vlasov.experiments.settings import from_mapping
 from vlasov.pde import velocity
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 FLAT = {"geometry": "euclid", "d": 2, "n": 8, "time": 0.4, "step": 0.1, "frames": 3}
 
 

@@ -14,8 +14,6 @@ from vlasov.experiments.paper.lines import attraction, nearest_line
 from vlasov.experiments.paper.ranks import Ranks
 from vlasov.experiments.paper.variants import equation
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 def _drawn(name, seed=0):
     recipe = FIGURES[name]

@@ -17,8 +17,6 @@ from vlasov.experiments.monitor import Watch
 from vlasov.experiments.report import read_report
 from vlasov.lra.training_result import write_result
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 ARMS = "none after-embedding:1,2"
 SMALL = LraConfig(tasks=("listops",), size="tiny", train_examples=8, diffusion=ARMS, seeds=2)
 

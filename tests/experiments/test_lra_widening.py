@@ -16,8 +16,6 @@ from vlasov.experiments.lra_run import TRAIN
 from vlasov.experiments.lra_widening import widen
 from vlasov.lra.training_result import write_result
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SMALL = LraConfig(tasks=("listops",), size="tiny", train_examples=8, seeds=2, seed=1)
 ARMS = "none after-embedding:1"
 

@@ -11,8 +11,6 @@ from vlasov.experiments.phase_cells import cells_of
 from vlasov.experiments.phase_config import PhaseConfig
 from vlasov.experiments.phase_run import PHASE
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 def _run(**settings):
     return PHASE.prepare(PhaseConfig(**settings))(Context())

@@ -10,8 +10,6 @@ from vlasov.experiments.phase_config import PhaseConfig
 from vlasov.experiments.phase_run import PHASE
 from vlasov.experiments.phase_tables import interval
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 def test_an_interval_leaves_two_and_a_half_per_cent_on_either_side():
     from scipy.stats import binom

@@ -11,8 +11,6 @@ from vlasov.experiments.reduce_config import ReduceConfig, with_saddle
 from vlasov.experiments.reduce_run import REDUCE
 from vlasov.experiments.settings import from_mapping
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 GROWTH = torch.tensor([[1.0, 0.8], [0.8, -2.0]], dtype=torch.float64)  # A + A^T of the saddle
 
 

@@ -16,8 +16,6 @@ from vlasov.experiments.monitor import Watch
 from vlasov.experiments.train_run import Training
 from vlasov.experiments.train_tasks import task_of
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SMALL = {"width": 8, "n": 5, "depth": (2,), "heads": 2, "seeds": 2, "steps": 12, "batch": 4}
 ONE = {"schemes": ("pre",), "residuals": ("on",)}
 

@@ -24,6 +24,8 @@ from vlasov.integration import (
     integrate,
 )
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
 NAMES = ["bosh3", "dopri5", "tsit5", "doubled:inner=rk4", "stiff", "stiff:method=bdf"]
 STEP = AdaptiveStep(rtol=1e-6, atol=1e-9)
 

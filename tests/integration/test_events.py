@@ -24,6 +24,8 @@ from vlasov.integration import (
     steady,
 )
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
 STEP = AdaptiveStep(rtol=1e-10, atol=1e-12)
 
 

@@ -17,6 +17,8 @@ from vlasov.integration import (
     integrate,
 )
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
 WAYS = {
     "euler": FixedStep(0.03),
     "rk4": FixedStep(0.03),

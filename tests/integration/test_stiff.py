@@ -19,6 +19,8 @@ from vlasov.integration import (
     integrate,
 )
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
 BETA = 9.0
 STEP = AdaptiveStep(rtol=1e-7, atol=1e-10)
 

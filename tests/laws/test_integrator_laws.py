@@ -15,6 +15,8 @@ from vlasov.integration import (
     integrate,
 )
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
 ONE_STEP = [name for name in INTEGRATORS if isinstance(build_method(name), OneStep)]
 ESTIMATING = [name for name in ONE_STEP if build_method(name).error_order is not None]
 GEOMETRIES = {"euclid": PLANE, "sphere": SPHERE, "time-dependent": TIMED}

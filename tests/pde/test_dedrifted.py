@@ -22,6 +22,7 @@ def test_both_frames_agree(attention, heads):
     torch.testing.assert_close(moving.restore(1.5, z), fixed, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_very_long_runs_stay_finite():
     cloud = vl.Cloud.gaussian(n=10, d=2, seed=3)
     moving = vl.dedrifted(vl.TransformerPDE(), 2)

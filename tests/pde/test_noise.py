@@ -92,6 +92,7 @@ def test_common_noise_moves_all_tokens_alike():
     assert moved.abs().max() > 1e-3
 
 
+@pytest.mark.slow
 def test_noise_under_momentum_acts_on_velocities():
     # free Langevin from x(0) = u(0) = 0, in the limit of small steps:
     # Var u(t) = D (1 - e^{-2 gamma t}) / gamma, integrated twice for Var x(t)

@@ -12,6 +12,10 @@ from vlasov.run import Run
 MakeRun = Callable[..., Run]
 
 
+@pytest.fixture(autouse=True)
+def _long_run(unchecked_types: None) -> None: ...
+
+
 @pytest.fixture
 def make_run() -> MakeRun:
     """A finished run whose frames are the given tensor; any field of the record can be set."""

@@ -11,8 +11,6 @@ from vlasov.experiments.ablate_run import ABLATE
 from vlasov.experiments.experiment import Context
 from vlasov.plots.ablate_report import pictures
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 @functools.cache
 def drawn():

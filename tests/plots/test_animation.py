@@ -25,6 +25,7 @@ def _pictures(path):
         return [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(film)]
 
 
+@pytest.mark.slow
 def test_i11_a_stationary_run_lasts_as_long_as_a_moving_one(make_run, tmp_path):
     """150 equal frames: Pillow may merge them, the film stays 150/50 s long."""
     angle = torch.arange(8.0, dtype=torch.float64)

@@ -13,8 +13,6 @@ from vlasov.plots.outline import outline
 from vlasov.plots.phase_report import pictures as phase_pictures
 from vlasov.plots.reduce_report import pictures as law_pictures
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 def _law(**settings):
     report = REDUCE.prepare(ReduceConfig(**settings))(Context())

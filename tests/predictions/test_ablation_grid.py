@@ -8,7 +8,7 @@ from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_run import ABLATE
 from vlasov.experiments.experiment import Context
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_types")]
+pytestmark = pytest.mark.slow
 
 # mlp, residual, scheme: token cosine after 1, 6 and 24 layers, norm and input cosine after 24
 V47 = {

@@ -9,7 +9,7 @@ from vlasov.experiments.ablate_config import AblateConfig
 from vlasov.experiments.ablate_run import ABLATE
 from vlasov.experiments.experiment import Context
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_types")]
+pytestmark = pytest.mark.slow
 
 CHANCE = math.log(8)
 TRAINED = (("pre", "on"), ("post", "on"))

@@ -6,7 +6,7 @@ from pretrained.reference_llama import reference_logits, reference_states
 
 from vlasov.pretrained import LlamaCheckpoint, PretrainedTower
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_types")]
+pytestmark = pytest.mark.slow
 
 TEXT = "The capital of France is"
 

@@ -206,6 +206,7 @@ def test_fixed_steps_tell_a_blow_up_to_a_step():
     assert run.blow_up_time == pytest.approx(0.5, abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_mean_beyond_the_number_format_is_no_blow_up_of_the_covariance():
     query = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
     maps = vl.Projections(query=query, key=-query, value=torch.eye(2, dtype=torch.float64))

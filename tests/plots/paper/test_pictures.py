@@ -19,8 +19,6 @@ from vlasov.plots.paper.discs import disc
 from vlasov.plots.paper.keys import OUTCOMES
 from vlasov.plots.paper.outlines import outlines
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 
 def _walks(view, panels, generator):
     """A report written by hand: four paths in each panel, and two expected lines."""
@@ -47,6 +45,7 @@ def _drawn(report):
     return picture, picture.axes
 
 
+@pytest.mark.slow
 def test_cones_hold_the_paths_and_the_expected_line():
     report = figure("to-line", size=3)
     _, axes = _drawn(report)
