@@ -11,12 +11,12 @@ __all__ = ["dot", "largest", "pair_tile", "row", "tile"]
 
 from typing import no_type_check
 
-import llvmlite.ir as ir
 import numpy as np
 from numba import njit
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from vlasov.engines.compiling import REORDERED, VECTORS
+from vlasov.engines.intrinsics import larger
 from vlasov.engines.power_of_two import exponential, logistic
 
 
@@ -67,20 +67,6 @@ def _plus_of(total, weight, values):
     )
 
 
-@intrinsic
-@no_type_check
-def _larger(typingctx, a, b):
-    """The larger of two numbers; the built-in `max` does not become a vector in a reduction."""
-
-    def build(context, builder, signature, arguments):
-        kind = arguments[0].type
-        call = ir.FunctionType(kind, [kind, kind])
-        maximum = builder.module.declare_intrinsic("llvm.maxnum", [kind], call)
-        return builder.call(maximum, arguments, fastmath=("nnan", "nsz"))
-
-    return a(a, a), build
-
-
 @njit(**VECTORS)
 @no_type_check
 def largest(query, keys, logits, so_far):
@@ -88,7 +74,7 @@ def largest(query, keys, logits, so_far):
     top = so_far
     for index in range(logits.shape[0]):
         j = np.uintp(index)  # no wrap-around of negative indices, which would stop the vectors
-        top = _larger(top, dot(query, row(keys, j), logits[j]))
+        top = larger(top, dot(query, row(keys, j), logits[j]))
     return top
 
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportCallIssue=false
-# ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
+# ruff: noqa: ANN001, ANN201 - numba reads types off the arguments
 """Loops over lanes of tokens that stand in arrays, `LANES` at a time, which become vectors.
 
 Exponents are in base 2. For rows that are addresses, see `tree_rows`.
@@ -51,11 +51,3 @@ def powers_of(side, powers, lanes):
         above, row = powers[level - 1], powers[level]
         for lane in range(lanes):
             row[lane] = above[lane] * side[lane]
-
-
-@njit(**VECTORS)
-@no_type_check
-def _step(ladder, level, side, lanes):
-    above, row = ladder[level - 1], ladder[level]
-    for lane in range(lanes):
-        row[lane] = above[lane] * side[lane]
