@@ -168,10 +168,10 @@ class _HeatStep(torch.autograd.Function):
         to_rates = [torch.zeros_like(row) for row in rates]
         for number, write, read in _sided(ctx.stencil, ctx.tokens, x):
             part = write.read(gradient)
-            along = read.read(x).mul_(part).to(rates.dtype)
+            along = (part * read.read(x)).to(rates.dtype)
             to_rates[number] = to_rates[number] - along.sum_to_size(rates[number].shape)
             del along  # the memory of a training step is largest here
-            read.add(part.mul_(c[number]).neg_(), to_x)
+            read.add(part * -c[number], to_x)
         return to_x, torch.stack(to_rates), None, None
 
 
