@@ -13,9 +13,8 @@ import click
 from vlasov.experiments.folder_place import made_folders
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.lra_arms import read_arms
-from vlasov.experiments.lra_config import LraChoices, LraConfig
+from vlasov.experiments.lra_config import LraChoices
 from vlasov.experiments.lra_run import TRAIN
-from vlasov.experiments.lra_widening import widen
 from vlasov.experiments.report import Report, Table
 from vlasov.lra.sole_use import sole_use
 
@@ -55,8 +54,6 @@ def command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - what
     given["diffusion"] = " ".join(given["diffusion"]) or None
     request = Request(TRAIN, given)
     with _alone(given["out"], new=not given["resume"]):
-        if given["resume"]:
-            _widen(request)
         report, status = answer(request, _narrow)
     for reason in filter(None, report.tables["runs"].column("message") if given["quiet"] else ()):
         click.echo(reason, err=True)
@@ -75,13 +72,6 @@ def _alone(out: Path | None, *, new: bool) -> Generator[None, None, None]:
             yield
     finally:
         folder.discard()  # what a refusal left empty
-
-
-def _widen(request: Request) -> None:
-    """Let the grid in the folder go on with more, if more is asked for."""
-    asked = request.settings()
-    if isinstance(asked, LraConfig):
-        widen(RunFolder.open(request.given["out"]), asked)
 
 
 def _narrow(report: Report) -> Report:

@@ -91,7 +91,7 @@ def test_an_interrupted_grid_says_what_it_has_and_goes_on(trainer, tmp_path):
 
 def test_a_grid_goes_on_with_its_own_settings_only(trainer, tmp_path):
     run(RunFolder.create(tmp_path / "run"), watch=Watch(interrupted=lambda: True))
-    other = LraConfig(tasks=("listops",), size="tiny", train_examples=8, diffusion=ARMS, seeds=3)
+    other = LraConfig(tasks=("listops",), size="tiny", train_examples=9, diffusion=ARMS, seeds=2)
     with pytest.raises(RunFolderError, match="settings are not those of the run"):
         run(RunFolder.open(tmp_path / "run"), other, resume=True)
 

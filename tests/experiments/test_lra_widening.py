@@ -1,6 +1,7 @@
 """Grids that go on with more tasks, arms or seeds, and what is no more of the same."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from vlasov.experiments.experiment import carry_out
 from vlasov.experiments.folder_store import RunFolder
 from vlasov.experiments.lra_config import LraConfig
 from vlasov.experiments.lra_run import TRAIN
-from vlasov.experiments.lra_widening import widen
+from vlasov.experiments.lra_widening import lost_or_changed
 from vlasov.lra.training_result import write_result
 
 SMALL = LraConfig(tasks=("listops",), size="tiny", train_examples=8, seeds=2, seed=1)
@@ -57,7 +58,6 @@ def grid(ended, tmp_path):
 
 
 def resumed(grid, config):
-    widen(grid, config)
     return carry_out(TRAIN, config, grid, resume=True)
 
 
@@ -98,29 +98,37 @@ def made_pathfinder(tmp_path_factory):
     ({"data": "x"}, "the examples of 'listops' are now read and were generated"),
     ({"devices": 2}, "'devices' is 2 and was 1"),
 ])  # fmt: skip
-def test_less_or_another_run_is_refused_and_nothing_is_lost(grid, change, words):
+def test_less_or_another_run_is_told(change, words):
+    assert re.search(words, "; ".join(lost_or_changed(SMALL, replace(SMALL, **change))))
+
+
+@pytest.mark.parametrize(
+    "change", [{"seeds": 1}, {"train_examples": 9}, {"diffusion": "after-mlp"}]
+)
+def test_less_or_another_run_is_refused_and_nothing_is_lost(grid, asked, change):
     before = {path: path.read_bytes() for path in grid.path.glob("*.*")}
-    with pytest.raises(RunFolderError, match=words):
-        widen(grid, replace(SMALL, **change))
+    with pytest.raises(RunFolderError, match=r"not those of the run in .* and was"):
+        resumed(grid, replace(SMALL, **change))
     assert {path: path.read_bytes() for path in grid.path.glob("*.*")} == before
+    assert not asked
 
 
 def test_what_cannot_be_run_leaves_the_grid_as_it_was(grid):
     wider = replace(SMALL, diffusion="none across-heads:4")
     with pytest.raises(InvalidValue, match="across"):
-        widen(grid, wider)
+        resumed(grid, wider)
     assert grid.has_result
     assert json.loads((grid.path / "config.json").read_text())["diffusion"] == ""
 
 
 def test_the_same_settings_write_nothing(grid):
     before = (grid.path / "config.json").stat().st_mtime_ns
-    widen(grid, replace(SMALL))
+    resumed(grid, replace(SMALL))
     assert (grid.path / "config.json").stat().st_mtime_ns == before
     assert grid.has_result
 
 
 def test_settings_that_no_number_depends_on_are_noted(grid):
-    widen(grid, replace(SMALL, workers=2))
+    resumed(grid, replace(SMALL, workers=2))
     assert grid.config()["workers"] == 2
     assert grid.has_result

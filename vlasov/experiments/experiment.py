@@ -1,10 +1,10 @@
 """An experiment: settings in, a report out; run into a folder, interrupted, resumed."""
 
-__all__ = ["Context", "Experiment", "Job", "carry_out"]
+__all__ = ["Context", "Differences", "Experiment", "Job", "carry_out", "other_settings"]
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +31,18 @@ class Context:
 
 
 Job = Callable[[Context], Report]
+Differences = Callable[[Any, Any], Iterable[str]]
 
 _GO_ON = ("interrupted", "incomplete")
 """How a run ends whose resuming has something left to do."""
+
+
+def other_settings(begun: Any, asked: Any) -> Iterator[str]:  # noqa: ANN401 - any dataclass
+    """The names of the settings that differ."""
+    names = [field.name for field in dataclasses.fields(begun) if field.compare]
+    other = [f"'{name}'" for name in names if getattr(begun, name) != getattr(asked, name)]
+    if other:
+        yield f"{', '.join(other)} {'differs' if len(other) == 1 else 'differ'}"
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class Experiment:
 
     `prepare` takes the settings, an instance of the dataclass `config`, refuses what cannot be
     run, and returns the job: nothing is written before. With `keeps`, what a job has written when
-    it fails is worth going on from, and stays.
+    it fails is worth going on from, and stays. `differences` says in words what forbids that a
+    run goes on with the settings asked for instead of those it was begun with.
     """
 
     name: str
@@ -50,6 +60,7 @@ class Experiment:
     prepare: Callable[[Any], Job]
     presets: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict[str, Any])
     keeps: bool = False
+    differences: Differences = other_settings
 
 
 def carry_out(
@@ -62,9 +73,9 @@ def carry_out(
 ) -> Report:
     """Run an experiment into its folder; an interrupted one has the status "interrupted".
 
-    With `resume` the folder must hold the same experiment with the same settings; a finished one
-    is read, not run again; one with the status "incomplete" tries again what failed. What is
-    refused leaves a new folder as it was.
+    With `resume` the folder must hold the same experiment with the same settings, or with fewer
+    of what it can add; a finished one is read, not run again; one with the status "incomplete"
+    tries again what failed. What is refused leaves a new folder as it was.
 
     Raises:
         RunFolderError: for a folder of another experiment or of other settings.
@@ -76,7 +87,7 @@ def carry_out(
         folder.discard()
         raise
     if resume:
-        _require_same(experiment, settings, folder)
+        _take_over(experiment, settings, folder)
         if folder.has_result and folder.result()["status"] not in _GO_ON:
             return read_report(folder)
         folder.drop_result()
@@ -112,14 +123,18 @@ def _finished(job: Job, context: Context) -> Report:
     return report
 
 
-def _require_same(experiment: Experiment, settings: object, folder: RunFolder) -> None:
+def _take_over(experiment: Experiment, settings: object, folder: RunFolder) -> None:
+    """Refuse a run of other settings; where these may be more than its own, they become its."""
     folder.require_experiment(experiment.name)
-    kept = from_mapping(experiment.config, folder.config())
-    names = [field.name for field in dataclasses.fields(kept) if field.compare]
-    other = [f"'{name}'" for name in names if getattr(kept, name) != getattr(settings, name)]
-    if other:
+    begun = from_mapping(experiment.config, folder.config())
+    forbidden = "; ".join(experiment.differences(begun, settings))
+    if forbidden:
         raise RunFolderError(
-            f"The settings are not those of the run in '{folder.path}': {', '.join(other)} "
-            f"{'differs' if len(other) == 1 else 'differ'}. Resume without other settings, or "
-            "start again with --overwrite."
+            f"The settings are not those of the run in '{folder.path}': {forbidden}. Resume "
+            "without other settings, or start again with --overwrite."
         )
+    if begun != settings:
+        folder.drop_result()  # first: a finished result of less would be read as that of all
+    given = dataclasses.asdict(settings)  # pyright: ignore[reportArgumentType]
+    if dataclasses.asdict(begun) != given:
+        folder.write_config(given)

@@ -97,6 +97,10 @@ class RunFolder:
         """Remove an earlier run and write down what is about to be run."""
         self._clear()
         self.write_provenance(provenance)
+        self.write_config(config)
+
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """The settings of the run, as they are from now on."""
         write_json(self.path / _CONFIG, config)
 
     def discard(self) -> None:
@@ -131,8 +135,7 @@ class RunFolder:
 
     def write_provenance(self, provenance: Mapping[str, Any]) -> None:
         """Write down where the run comes from; marks the folder as a run folder."""
-        marked = {"program": _PROGRAM, "schema": SCHEMA, **provenance}
-        write_json(self.path / _PROVENANCE, marked)
+        write_json(self.path / _PROVENANCE, {"program": _PROGRAM, "schema": SCHEMA, **provenance})
 
     def words(self) -> list[str]:
         """The words that the tokens stand for; none for a cloud of numbers."""
@@ -184,11 +187,9 @@ class RunFolder:
     def _clear(self) -> None:
         for inner in (_FRAMES, _PIECES):
             shutil.rmtree(self.path / inner, ignore_errors=True)
-        figures = [path for pattern in _MADE for path in self.path.glob(pattern)]
-        strays = self.path.glob(".*.tmp")
+        made = [path for pattern in (*_MADE, ".*.tmp") for path in self.path.glob(pattern)]
         names = (_ARRAYS, _CHECKPOINT, _RESULT, _WORDS, _CONFIG, _PROVENANCE)
-        known = [self.path / name for name in names]
-        for path in (*figures, *strays, *known):
+        for path in (*made, *map(self.path.joinpath, names)):
             path.unlink(missing_ok=True)
 
 

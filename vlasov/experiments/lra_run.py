@@ -15,6 +15,7 @@ from vlasov.experiments.lra_config import LraConfig
 from vlasov.experiments.lra_facts import TaskFacts, task_facts
 from vlasov.experiments.lra_findings import findings
 from vlasov.experiments.lra_trials import Outcome, Trial, trials_of
+from vlasov.experiments.lra_widening import lost_or_changed
 from vlasov.experiments.lra_work import LraWork
 from vlasov.experiments.lra_workers import Work, in_processes, in_turn
 from vlasov.experiments.report import Report
@@ -93,5 +94,5 @@ def _gpus() -> tuple[str, ...]:
     return tuple(map(str, range(torch.cuda.device_count())))
 
 
-TRAIN = Experiment("train", LraConfig, _prepare, keeps=True)
+TRAIN = Experiment("train", LraConfig, _prepare, keeps=True, differences=lost_or_changed)
 """`vlasov train`."""
