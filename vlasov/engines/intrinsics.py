@@ -7,7 +7,7 @@ is ten times the code, and compiling that was most of a first call. What an addr
 live as long as the call.
 """
 
-__all__ = ["larger", "past", "room", "smaller", "start"]
+__all__ = ["aligned", "larger", "past", "room", "smaller", "start"]
 
 from typing import no_type_check
 
@@ -15,6 +15,9 @@ import llvmlite.ir as ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+_LINE = 64
+"""Bytes of a line of memory."""
 
 
 @intrinsic
@@ -43,6 +46,19 @@ def past(typingctx, address, count):
         return builder.gep(arguments[0], [arguments[1]], inbounds=True)
 
     return address(address, types.intp), build
+
+
+@intrinsic
+@no_type_check
+def aligned(typingctx, address):
+    """The first address from here on where a line of memory begins."""
+
+    def build(context, builder, signature, arguments):
+        whole = ir.IntType(64)
+        number = builder.add(builder.ptrtoint(arguments[0], whole), whole(_LINE - 1))
+        return builder.inttoptr(builder.and_(number, whole(-_LINE)), arguments[0].type)
+
+    return address(address), build
 
 
 @intrinsic

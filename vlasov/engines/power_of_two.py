@@ -7,7 +7,7 @@ r"""The exponential to the base 2, written out, so that loops around it become v
 with a polynomial for :math:`2^r`; :math:`2^n` is added to the bits of its exponent.
 """
 
-__all__ = ["exponential", "logistic"]
+__all__ = ["COEFFICIENTS", "LOWEST", "exponential", "logistic"]
 
 from typing import no_type_check
 
@@ -19,7 +19,7 @@ from numba.extending import intrinsic, overload
 from vlasov.engines.compiling import PASTED, REORDERED
 
 # 2^r on [-1/2, 1/2] interpolated at Chebyshev nodes: relative errors 3.2e-16 and 2e-8.
-_DOUBLE = (
+COEFFICIENTS = (
     7.072585949269223e-09, 1.0208690299958306e-07, 1.321544258792169e-06, 1.5252657260200837e-05,
     1.540353044173605e-04, 1.3333558230164974e-03, 9.618129107606888e-03, 5.550410866444772e-02,
     2.4022650695910097e-01, 6.9314718055995e-01, 1.0,
@@ -33,7 +33,7 @@ _SINGLE = tuple(
 )  # fmt: skip
 
 # Smaller powers count as this one; far below the largest of a row, see `direct`.
-_LOWEST_DOUBLE, _LOWEST_SINGLE = -1021.0, np.float32(-125.0)
+LOWEST, _LOWEST_SINGLE = -1021.0, np.float32(-125.0)
 
 
 @intrinsic
@@ -69,7 +69,7 @@ def _times_power(typingctx, p, n):
 @njit(**PASTED)
 @no_type_check
 def _double(r):
-    c = _DOUBLE
+    c = COEFFICIENTS
     p = ((((c[0] * r + c[1]) * r + c[2]) * r + c[3]) * r + c[4]) * r + c[5]
     return ((((p * r + c[6]) * r + c[7]) * r + c[8]) * r + c[9]) * r + c[10]
 
@@ -91,7 +91,7 @@ def exponential(t):
 @overload(exponential, jit_options=REORDERED)
 @no_type_check
 def _exponential_of(t):
-    lowest, polynomial = _LOWEST_DOUBLE, _double
+    lowest, polynomial = LOWEST, _double
     if t is types.float32:
         lowest, polynomial = _LOWEST_SINGLE, _single
 
@@ -113,7 +113,7 @@ def logistic(t):
 @no_type_check
 def _logistic_of(t):
     # -t beyond the range of the exponential would wrap around in the bits of its exponent
-    highest, one = -_LOWEST_DOUBLE, 1.0
+    highest, one = -LOWEST, 1.0
     if t is types.float32:
         highest, one = -_LOWEST_SINGLE, np.float32(1)
 

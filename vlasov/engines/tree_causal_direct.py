@@ -1,4 +1,4 @@
-# pyright: basic, reportCallIssue=false
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
 """Sums over ranges of keys in causal order, without approximation."""
 
@@ -6,18 +6,19 @@ __all__ = ["sum_seen"]
 
 from typing import no_type_check
 
-import numpy as np
 from numba import njit
 
-from vlasov.engines.compiling import INNER, VECTORS
-from vlasov.engines.power_of_two import exponential
-from vlasov.engines.tree_lanes import LANES
+from vlasov.engines.compiling import ENTRY_VECTORS, INNER, VECTORS
+from vlasov.engines.intrinsics import past, room, start
+from vlasov.engines.register_weights import first, power_of_two, total
+from vlasov.engines.registers import WIDE, filled, fused, loaded, plus, stored
+from vlasov.engines.tree_rows import LANES
 
-_GROUP = 16
-"""Lanes come in whole groups, those too many with weight zero: a rest would cost as much."""
+_NONE = -1e300
+"""The exponent of a key that is none."""
 
 
-@njit(nogil=True, cache=True)
+@njit(**ENTRY_VECTORS)
 @no_type_check
 def sum_seen(scene, items, blocks, totals):
     """Add ranges of keys to ranges of queries.
@@ -27,70 +28,92 @@ def sum_seen(scene, items, blocks, totals):
     `tree_causal_walk`; `items` are rows (first query, end of queries, first key, end of keys,
     query level, key level), and the tokens of a range stand in the order of their positions.
     """
-    ((q_positions, q), (k_positions, k)), (begin, block) = scene[:2], blocks
-    row = np.empty(LANES)
-    for item in range(items.shape[0]):
-        keys, positions = k[items[item, 5]], k_positions[items[item, 5]]
-        queries, out = q[items[item, 4]], totals[items[item, 4]]
-        first, end = items[item, 2], items[item, 2]
-        for i in range(items[item, 0], items[item, 1]):
-            at = q_positions[items[item, 4], i]
-            limit = at - (at - begin) % block if block else at + 1
-            while end < items[item, 3] and positions[end] < limit:
-                end += 1
-            for low in range(first, end, LANES):
-                _add(queries, i, keys, (low, min(low + LANES, end)), row, out)
+    ((q_positions, q), (k_positions, k)), (begin, block) = scene, blocks
+    (d, n), row = (q.shape[1] - 1, q.shape[2]), room(LANES + WIDE, 0.0)
+    for i in range(items.shape[0]):
+        item = start(items, i)
+        early, seen = start(q_positions, item[4]), start(k_positions, item[5])
+        queries, keys = (start(q, item[4]), n), (start(k, item[5]), k.shape[2])
+        sums = start(totals, item[4]), n, totals.shape[1]
+        for low in range(item[2], item[3], LANES):  # few keys at a time, which stay near
+            high = low + LANES if low + LANES < item[3] else item[3]
+            end = low
+            for query in range(item[0], item[1]):
+                at = early[query]
+                limit = at - (at - begin) % block if block else at + 1
+                while end < high and seen[end] < limit:
+                    end += 1
+                if end > low:
+                    _add(queries, keys, (query, low, end, d), row, sums)
 
 
 @njit(**INNER)
 @no_type_check
-def _add(queries, i, keys, part, row, totals):
+def _add(queries, keys, part, row, sums):
     """Add the keys of a range to the sums of a query."""
-    d, last, (low, high) = queries.shape[0] - 1, keys.shape[0] - 1, part
-    groups = (high - low + _GROUP - 1) // _GROUP
-    span = np.uintp(low), np.uintp(high - low), np.uintp(min(groups * _GROUP, keys.shape[1] - low))
-    for lane in range(span[2]):
-        row[lane] = keys[d, span[0] + lane]
+    (q, nq), (k, n), (query, low, end, d), (out, stride, channels) = queries, keys, part, sums
+    own, x, count = past(q, query), past(k, low), end - low
+    logits, u = past(x, d * n), past(x, (d + 1) * n)  # and of the channels, of which one is there
+    if d > 2:
+        _tilt((own, nq, d), x, n, count, row)
+        logits = row
+    y = past(x, n) if d > 1 else x
+    slopes = own[0], own[nq] if d > 1 else 0.0, own[d * nq]
+    v = past(u, n) if channels > 1 else u
+    w = past(u, 2 * n) if channels > 2 else u
+    mass, one, two = _weights(slopes, (x, y, logits, v, w), count, row)
+    out[query] += mass
+    if channels > 1:
+        out[stride + query] += one
+    if channels > 2:
+        out[2 * stride + query] += two
+    for channel in range(3, channels):
+        out[channel * stride + query] += _dot(row, past(u, channel * n), count)
+
+
+@njit(**VECTORS)
+@no_type_check
+def _tilt(query, x, n, count, row):
+    """Fill a row with logits, and what the coordinates after the second one add."""
+    own, nq, d = query
+    for lane in range(count):
+        row[lane] = x[d * n + lane]
     for c in range(2, d):
-        _tilt(queries[c, i], keys[c], span, row)
-    slopes = queries[0, i], queries[1, i] if d > 1 else 0.0, queries[d, i]
-    sides = keys[0], keys[min(1, d - 1)], keys[min(d + 2, last)], keys[min(d + 3, last)]
-    mass, one, two = _weights(slopes, sides, span, row)
-    totals[0, i] += mass
-    if totals.shape[0] > 1:
-        totals[1, i] += one
-    if totals.shape[0] > 2:
-        totals[2, i] += two
-    for channel in range(3, totals.shape[0]):
-        totals[channel, i] += _dot(row, keys[d + 1 + channel], span)
+        slope, side = own[c * nq], past(x, c * n)
+        for lane in range(count):
+            row[lane] += slope * side[lane]
 
 
 @njit(**VECTORS)
 @no_type_check
-def _tilt(slope, side, span, row):
-    for lane in range(span[2]):
-        row[lane] += slope * side[span[0] + lane]
+def _weights(slopes, sides, count, row):
+    """Fill a row with weights; their sum, and those of weights times two channels."""
+    x, y, logits, v, w = sides
+    a, b, shift = filled(slopes[0], 1), filled(slopes[1], 1), filled(slopes[2], 1)
+    mass = one = two = filled(0.0, 1)
+    whole = count - count % WIDE
+    for j in range(0, whole, WIDE):
+        t = fused(b, loaded(past(y, j), 1), plus(loaded(past(logits, j), 1), shift))
+        weight = power_of_two(fused(a, loaded(past(x, j), 1), t))
+        stored(past(row, j), weight)
+        mass, one = plus(mass, weight), fused(weight, loaded(past(v, j), 1), one)
+        two = fused(weight, loaded(past(w, j), 1), two)
+    if whole < count:
+        rest = count - whole
+        t = plus(first(past(logits, whole), rest, _NONE), shift)
+        t = fused(b, first(past(y, whole), rest, 0.0), t)
+        weight = power_of_two(fused(a, first(past(x, whole), rest, 0.0), t))
+        stored(past(row, whole), weight)
+        mass = plus(mass, weight)
+        one = fused(weight, first(past(v, whole), rest, 0.0), one)
+        two = fused(weight, first(past(w, whole), rest, 0.0), two)
+    return total(mass), total(one), total(two)
 
 
 @njit(**VECTORS)
 @no_type_check
-def _weights(slopes, sides, span, row):
-    """Turn what is in a row into weights; their sum, and those of weights times two channels."""
-    (a, b, shift), (x, y, u, v), (low, count, lanes) = slopes, sides, span
-    mass, one, two = 0.0, 0.0, 0.0
-    for lane in range(lanes):
-        j = low + lane
-        w = exponential(row[lane] + shift + a * x[j] + b * y[j])
-        w = w if lane < count else 0.0
-        row[lane] = w
-        mass, one, two = mass + w, one + w * u[j], two + w * v[j]
-    return mass, one, two
-
-
-@njit(**VECTORS)
-@no_type_check
-def _dot(row, channel, span):
-    total = 0.0
-    for lane in range(span[1]):
-        total += row[lane] * channel[span[0] + lane]
-    return total
+def _dot(row, channel, count):
+    found = 0.0
+    for lane in range(count):
+        found += row[lane] * channel[lane]
+    return found

@@ -1,150 +1,171 @@
-# pyright: basic, reportCallIssue=false
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
-"""The loops of the causal walk over lanes of tokens that are cut into segments.
+"""The moments of keys, and the polynomials at queries, over lanes of tokens cut into segments.
 
-As in `tree_lanes`, but the moments of each segment of keys are kept apart, and each segment of
-queries has moments of its own; what does not depend on them is done for all lanes at once.
+Rows of lanes are addresses, `STRIDE` numbers apart; sums, moments and parts have as many numbers
+for each channel as the largest polynomial has terms. `spans` are rows (segment, first lane, end,
+whether the segment begins here). Where `parts` of segments are filled from running moments, those
+moments are times the coefficients of the polynomial.
 """
 
-__all__ = ["through_segments"]
+__all__ = ["BATCH", "STRIDE", "evaluate", "gather"]
 
 from typing import no_type_check
 
-import numpy as np
 from numba import njit
 
-from vlasov.engines.compiling import INNER, VECTORS
+from vlasov.engines.compiling import PASTED, VECTORS
+from vlasov.engines.intrinsics import past
+from vlasov.engines.registers import WIDE, collected, filled, fused, loaded, product, stored
 
-_U1, _U2, _U3 = np.uintp(1), np.uintp(2), np.uintp(3)  # no sign to be checked
+BATCH = 128
+STRIDE = BATCH + 4 * WIDE
+"""Four registers may begin at the last lane."""
+_SPAN = 4
 
 
-@njit(**INNER)
+@njit(**VECTORS)
 @no_type_check
-def through_segments(stems, rows, cut, moments, channels, evaluates):
-    """Add keys to the moments of their segments or, if it evaluates, those moments to queries.
+def gather(basis, rows, cut, sums, parts):
+    """Add keys to running moments; where a segment begins, these are its part.
 
-    `rows` are the powers of the last coordinate, the ladder, whose first row are the weights, and
-    the offsets; `cut` are the ends of the segments, their number, and the range of tokens. The
-    channels are those of the keys, or the sums of the queries.
+    `rows` are the stems, the powers of the last coordinate (those of a key together) and the
+    weighted channels.
     """
-    (powers, ladder, offset), (ends, segments, low, high) = rows, cut
-    spans = np.empty((segments, 3), np.uintp)
-    for segment in range(segments):
-        first, end = max(ends[segment], low), min(ends[segment + 1], high)
-        spans[segment, 0], spans[segment, 1] = first - low, first
-        spans[segment, 2] = max(end - first, 0)
-    for stem in range(stems.shape[0] - 1):
-        level, base = stems[stem, 0], stems[stem, 2] - stems[0, 2]
-        if level:
-            _step(ladder[level - 1], offset[stems[stem, 1]], high - low, ladder[level])
-        for first in range(0, stems[stem + 1, 2] - stems[stem, 2], 4):
-            four = powers[first], powers[first + 1], powers[first + 2], powers[first + 3]
-            where = moments, np.uintp(base + first)
-            _all_channels(ladder[level], four, spans, where, channels, evaluates)
-
-
-@njit(**INNER)
-@no_type_check
-def _all_channels(row, four, spans, where, channels, evaluates):
-    (moments, at), c, count = where, np.uintp(0), channels.shape[0]
-    while c + _U3 <= count:
-        three = channels[c], channels[c + _U1], channels[c + _U2]
-        for segment in range(spans.shape[0]):
-            span = spans[segment, 0], spans[segment, 1], spans[segment, 2]
-            if evaluates:
-                _three_sums(row, four, span, (moments[segment], c, at), three)
+    (slots, number, coefficients), (stems, powers, weights) = basis, rows
+    moments, terms, count = sums
+    for slot in range(0, number, 4):
+        own, factors, c = past(slots, 2 * slot), past(coefficients, slot * WIDE), 0
+        some = _four_stems(stems, own), (powers[0], powers[1], own[1], own[3], own[5], own[7])
+        at, place = past(moments, slot * WIDE), past(parts, slot * WIDE)
+        while c < count:
+            channels = past(weights, c * STRIDE)
+            whole = past(at, c * terms), terms, factors, past(place, c * terms), count * terms
+            if count - c >= 3:
+                _three_moments(some, channels, cut, whole)
+                c += 3
             else:
-                _three_moments(row, four, span, (moments[segment], c, at), three)
-        c += _U3
-    while c < count:
-        for segment in range(spans.shape[0]):
-            span = spans[segment, 0], spans[segment, 1], spans[segment, 2]
-            if evaluates:
-                _one_sum(row, four, span, (moments[segment], c, at), channels[c])
-            else:
-                _one_moment(row, four, span, (moments[segment], c, at), channels[c])
-        c += _U1
+                _one_moment(some, channels, cut, whole)
+                c += 1
+
+
+@njit(**PASTED)
+@no_type_check
+def _four_stems(stems, slots):
+    return (
+        past(stems, slots[0] * STRIDE),
+        past(stems, slots[2] * STRIDE),
+        past(stems, slots[4] * STRIDE),
+        past(stems, slots[6] * STRIDE),
+    )
+
+
+@njit(**PASTED)
+@no_type_check
+def _monomials(some, lane):
+    """The registers of four slots for one key."""
+    (r, s, t, u), (powers, stride, i, j, k, l) = some
+    at = past(powers, lane * stride)
+    powers = past(at, i), past(at, j), past(at, k), past(at, l)
+    return collected(powers, (r[lane], s[lane], t[lane], u[lane]))
+
+
+@njit(**PASTED)
+@no_type_check
+def _three_moments(some, channels, cut, whole):
+    (spans, used), (moments, terms, factors, parts, size) = cut, whole
+    u, v, w = channels, past(channels, STRIDE), past(channels, 2 * STRIDE)
+    second, third = past(moments, terms), past(moments, 2 * terms)
+    a, b, c, f = loaded(moments, 4), loaded(second, 4), loaded(third, 4), loaded(factors, 4)
+    for i in range(used):
+        span = past(spans, i * _SPAN)
+        if span[3]:
+            part = past(parts, span[0] * size)
+            stored(part, product(a, f))
+            stored(past(part, terms), product(b, f))
+            stored(past(part, 2 * terms), product(c, f))
+        for lane in range(span[1], span[2]):
+            m = _monomials(some, lane)
+            a = fused(m, filled(u[lane], 4), a)
+            b = fused(m, filled(v[lane], 4), b)
+            c = fused(m, filled(w[lane], 4), c)
+    stored(moments, a)
+    stored(second, b)
+    stored(third, c)
+
+
+@njit(**PASTED)
+@no_type_check
+def _one_moment(some, channel, cut, whole):
+    (spans, used), (moments, _, factors, parts, size) = cut, whole
+    a, f = loaded(moments, 4), loaded(factors, 4)
+    for i in range(used):
+        span = past(spans, i * _SPAN)
+        if span[3]:
+            stored(past(parts, span[0] * size), product(a, f))
+        for lane in range(span[1], span[2]):
+            a = fused(_monomials(some, lane), filled(channel[lane], 4), a)
+    stored(moments, a)
 
 
 @njit(**VECTORS)
 @no_type_check
-def _step(above, side, lanes, row):
-    for lane in range(lanes):
-        row[lane] = above[lane] * side[lane]
+def evaluate(basis, rows, cut, sums):
+    """Fill rows with the polynomials of the parts of segments at their queries.
+
+    What stands beyond the last query of a segment is not for use, and overwritten by the next one.
+    `rows` are the stems, whose first one is a factor of all, and the last coordinate.
+    """
+    (stems, y), (spans, used), (parts, terms, count, outs) = rows, cut, sums
+    for i in range(used):
+        span, c = past(spans, i * _SPAN), 0
+        part = past(parts, span[0] * count * terms)
+        while c < count:
+            whole, out = (past(part, c * terms), terms), past(outs, c * STRIDE)
+            three = count - c >= 3
+            for low in range(span[1], span[2], 4 * WIDE):
+                some, at = (past(stems, low), past(y, low)), past(out, low)
+                if not three:
+                    _one(basis, some, whole, at)
+                elif span[2] - low > 2 * WIDE:
+                    _three(basis, some, whole, at, 4)
+                else:
+                    _three(basis, some, whole, at, 2)
+            c += 3 if three else 1
 
 
-@njit(**VECTORS)
+@njit(**PASTED)
 @no_type_check
-def _one_moment(row, powers, span, where, u):
-    """Add the sums of a row times a channel times four powers over a range of lanes."""
-    (p0, p1, p2, p3), (lane, there, count), (out, c, at) = powers, span, where
-    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-    for i in range(count):
-        x = row[lane + i] * u[there + i]
-        a0 += x * p0[lane + i]
-        a1 += x * p1[lane + i]
-        a2 += x * p2[lane + i]
-        a3 += x * p3[lane + i]
-    _added(out[c], at, a0, a1, a2, a3)
+def _three(basis, some, whole, out, many):
+    (chains, number), (stems, sides), (parts, terms) = basis, some, whole
+    y, r = loaded(sides, many), filled(0.0, many)
+    s = t = r
+    for stem in range(number):
+        own = past(chains, 4 * stem)
+        at, top = past(parts, own[2]), own[3] - 1
+        one, two = past(at, terms), past(at, 2 * terms)
+        a, b, c = filled(at[top], many), filled(one[top], many), filled(two[top], many)
+        for power in range(top - 1, -1, -1):
+            a = fused(a, y, filled(at[power], many))
+            b = fused(b, y, filled(one[power], many))
+            c = fused(c, y, filled(two[power], many))
+        row = loaded(past(stems, stem * STRIDE), many)
+        r, s, t = fused(a, row, r), fused(b, row, s), fused(c, row, t)
+    stored(out, r)
+    stored(past(out, STRIDE), s)
+    stored(past(out, 2 * STRIDE), t)
 
 
-@njit(**VECTORS)
+@njit(**PASTED)
 @no_type_check
-def _added(out, at, a0, a1, a2, a3):
-    out[at] += a0
-    out[at + _U1] += a1
-    out[at + _U2] += a2
-    out[at + _U3] += a3
-
-
-@njit(**VECTORS)
-@no_type_check
-def _three_moments(row, powers, span, where, channels):
-    """The same for three channels in one pass."""
-    (u, v, w), (p0, p1, p2, p3), (lane, there, count), (out, c, at) = channels, powers, span, where
-    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-    b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0
-    c0, c1, c2, c3 = 0.0, 0.0, 0.0, 0.0
-    for i in range(count):
-        here, far = lane + i, there + i
-        x, y, z = row[here] * u[far], row[here] * v[far], row[here] * w[far]
-        q0, q1, q2, q3 = p0[here], p1[here], p2[here], p3[here]
-        a0, a1, a2, a3 = a0 + x * q0, a1 + x * q1, a2 + x * q2, a3 + x * q3
-        b0, b1, b2, b3 = b0 + y * q0, b1 + y * q1, b2 + y * q2, b3 + y * q3
-        c0, c1, c2, c3 = c0 + z * q0, c1 + z * q1, c2 + z * q2, c3 + z * q3
-    _added(out[c], at, a0, a1, a2, a3)
-    _added(out[c + _U1], at, b0, b1, b2, b3)
-    _added(out[c + _U2], at, c0, c1, c2, c3)
-
-
-@njit(**VECTORS)
-@no_type_check
-def _picked(chain, at):
-    return chain[at], chain[at + _U1], chain[at + _U2], chain[at + _U3]
-
-
-@njit(**VECTORS)
-@no_type_check
-def _one_sum(row, powers, span, where, u):
-    """Add a row times a polynomial of four coefficients over a range of lanes."""
-    (p0, p1, p2, p3), (lane, there, count), (moments, c, at) = powers, span, where
-    a0, a1, a2, a3 = _picked(moments[c], at)
-    for i in range(count):
-        j = lane + i
-        u[there + i] += row[j] * (a0 * p0[j] + a1 * p1[j] + a2 * p2[j] + a3 * p3[j])
-
-
-@njit(**VECTORS)
-@no_type_check
-def _three_sums(row, powers, span, where, sums):
-    """The same for three channels in one pass."""
-    (u, v, w), (p0, p1, p2, p3), (lane, there, count), (moments, c, at) = sums, powers, span, where
-    a0, a1, a2, a3 = _picked(moments[c], at)
-    b0, b1, b2, b3 = _picked(moments[c + _U1], at)
-    c0, c1, c2, c3 = _picked(moments[c + _U2], at)
-    for i in range(count):
-        j, far = lane + i, there + i
-        x, q0, q1, q2, q3 = row[j], p0[j], p1[j], p2[j], p3[j]
-        u[far] += x * (a0 * q0 + a1 * q1 + a2 * q2 + a3 * q3)
-        v[far] += x * (b0 * q0 + b1 * q1 + b2 * q2 + b3 * q3)
-        w[far] += x * (c0 * q0 + c1 * q1 + c2 * q2 + c3 * q3)
+def _one(basis, some, whole, out):
+    (chains, number), (stems, sides), (parts, _) = basis, some, whole
+    y, r = loaded(sides, 4), filled(0.0, 4)
+    for stem in range(number):
+        own = past(chains, 4 * stem)
+        at, top = past(parts, own[2]), own[3] - 1
+        a = filled(at[top], 4)
+        for power in range(top - 1, -1, -1):
+            a = fused(a, y, filled(at[power], 4))
+        r = fused(a, loaded(past(stems, stem * STRIDE), 4), r)
+    stored(out, r)

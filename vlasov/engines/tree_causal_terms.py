@@ -13,6 +13,7 @@ import numpy.typing as npt
 from vlasov.engines.expansion import Expansion, expansion
 from vlasov.engines.threads import in_threads
 from vlasov.engines.tree_build import Grown, with_logits
+from vlasov.engines.tree_causal_basis import CausalBasis, causal_basis
 from vlasov.engines.tree_positions import firsts
 from vlasov.engines.tree_sums import longest, trees_over
 
@@ -21,10 +22,10 @@ Integers = npt.NDArray[np.int64]
 
 _BINARY = math.log2(math.e)
 # Nanoseconds as in `tree_terms`, without that of an expansion; half of the pairs of nodes count.
-_COSTS = (0.12, 0.12, 0.35, 50.0, 3.0)
-_BREAK = 3.0
+_COSTS = (0.03, 0.05, 0.35, 50.0, 6.0)
+_BREAK = 0.3
 """Nanoseconds of a term and channel where the moments of a block end."""
-_PAIR = 1.0
+_PAIR = 0.45
 """Nanoseconds of a pair in a block."""
 _FIRST_BLOCK, _SMALLEST, _LARGEST = 1024, 128, 4096
 
@@ -44,6 +45,7 @@ class CausalTerms:
     key_rows: Array
     aims: Array
     basis: Expansion
+    chains: CausalBasis
     dropped: float
     begin: int
 
@@ -52,14 +54,16 @@ class CausalTerms:
         cls, q: Array, k: Array, values: Array, logits: Array, *, tolerance: float, begin: int
     ) -> "CausalTerms":
         """With a quarter of the tolerance for the polynomials, and one for pruning."""
+        from vlasov.engines.registers import WIDE  # loads numba
+
         trees, d = trees_over(q, k), q.shape[1]
         keys = with_logits(trees.keys, logits * _BINARY)
         aims = _seen_keys(trees.queries, keys, begin)
-        query_rows = np.concatenate([q.T * _BINARY, -_shifts(trees.queries, aims)[None]])
-        key_rows = np.concatenate([k.T, logits[None] * _BINARY, np.ones((1, len(k))), values.T])
+        query_rows = _rows(q.T * _BINARY, -_shifts(trees.queries, aims))
+        key_rows = _rows(k.T, logits * _BINARY, np.ones(len(k)), values.T)
         dropped = math.log2(tolerance / 4 / len(k))
-        basis = expansion(d, tolerance / 4)
-        return cls(trees.queries, keys, query_rows, key_rows, aims, basis, dropped, begin)
+        basis, chains = expansion(d, tolerance / 4), causal_basis(d, tolerance / 4, WIDE)
+        return cls(trees.queries, keys, query_rows, key_rows, aims, basis, chains, dropped, begin)
 
     @property
     def width(self) -> int:
@@ -137,6 +141,12 @@ def _seen_keys(queries: Grown, keys: Grown, begin: int) -> Array:
         first = 2**level - 1
         in_threads(lambda r, f=first: search((f + r[0], f + r[1])), 2**level)
     return found[1]
+
+
+def _rows(*parts: Array) -> Array:
+    """The rows one after the other, each in one piece."""
+    rows = np.vstack(parts)
+    return np.ascontiguousarray(rows)
 
 
 def _shifts(queries: Grown, aims: Array) -> Array:

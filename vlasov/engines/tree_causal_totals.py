@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vlasov.engines.threads import in_threads
 from vlasov.engines.tree_causal_terms import CausalTerms
-from vlasov.engines.tree_positions import Ranked, levels_of, ranked
+from vlasov.engines.tree_positions import Descent, Ranked, levels_of, ranked
 
 Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
@@ -20,6 +20,8 @@ _TASK_LEVEL = 3
 _RANGES = 16
 """Ranges of positions into which expansions above it are cut for them."""
 _ITEMS = 64
+_TOGETHER = 8
+"""Queries that are summed directly together, each key being read once for all."""
 
 
 def causal_totals(terms: CausalTerms, block: int) -> tuple[Array, Array]:
@@ -30,12 +32,12 @@ def causal_totals(terms: CausalTerms, block: int) -> tuple[Array, Array]:
     items = np.column_stack([nodes, queries.number(nodes[:, 0]), 0 * nodes[:, 0]])
     levels, near = levels_of(nodes[:, 1]), np.arange(len(nodes)) >= len(expanded)
     sums = np.zeros((len(queries.levels), terms.channels, terms.count))
-    for level in np.unique(levels):  # one after the other: keys of all levels take much memory
-        keys = ranked(terms.keys, terms.key_rows, levels[levels == level])
-        work = _Work(terms, blocks, queries, keys, sums)
+    descent = Descent(terms.keys, terms.key_rows)  # keys of all levels would take much memory
+    _Work(terms, blocks, queries, descent.to(0), sums).sum_own()
+    for level in np.unique(levels).tolist():
+        work = _Work(terms, blocks, queries, descent.to(level), sums)
         work.expand(items[(levels == level) & ~near])
         work.sum_near(items[(levels == level) & near])
-    _Work(terms, blocks, queries, ranked(terms.keys, terms.key_rows, levels[:0]), sums).sum_own()
     return queries.by_position(sums), counts
 
 
@@ -119,10 +121,12 @@ class _Work(NamedTuple):
     def _add(self, items: Integers, window: tuple[int, ...], moments: Array) -> None:
         from vlasov.engines import tree_causal_walk  # compiles
 
-        terms, basis = self.terms, self.terms.basis
+        terms = self.terms
         nodes = terms.queries.spans, terms.queries.facts, terms.keys.spans, terms.keys.facts
-        scene = (*self._tokens, nodes, (basis.starts, basis.stems, basis.coefficients))
-        tree_causal_walk.add_expansions(scene, items, window, moments, self.sums)
+        scene = (*self._tokens, nodes, tuple(terms.chains))
+        size = tree_causal_walk.scratch_size(terms.width, terms.channels, *terms.chains.most)
+        scratch = np.empty(size)
+        tree_causal_walk.add_expansions(scene, items, window, moments, scratch, self.sums)
 
     @property
     def _tokens(self) -> tuple[Any, Any]:
@@ -130,21 +134,22 @@ class _Work(NamedTuple):
         return (queries.positions, queries.rows), (keys.positions, keys.rows)
 
     def _moments(self, items: int) -> Array:
-        return np.zeros((items, self.sums.shape[1], int(self.terms.basis.table[1].max())))
+        return np.zeros((items, self.terms.channels, self.terms.chains.terms))
 
 
 def seen_totals(terms: CausalTerms, positions: Integers) -> Array:
     """The sums (channels, positions) of some queries without approximation."""
     from vlasov.engines import tree_causal_direct  # compiles
 
-    count, none = len(positions), np.zeros(len(positions), dtype=np.int64)
+    count = len(positions)
     scene = (
-        (positions[None], terms.query_rows[None][:, :, positions]),
-        (np.arange(terms.count)[None], terms.key_rows[None]),
+        (positions.astype(np.int32)[None], np.take(terms.query_rows, positions, axis=1)[None]),
+        (np.arange(terms.count, dtype=np.int32)[None], terms.key_rows[None]),
     )
-    rows = np.arange(count)
-    items = np.stack([rows, rows + 1, none, none + terms.count, none, none], axis=1)
+    ends = np.arange(0, count + _TOGETHER, _TOGETHER).clip(max=count)
+    items = np.zeros((len(ends) - 1, 6), dtype=np.int64)
+    items[:, 0], items[:, 1], items[:, 3] = ends[:-1], ends[1:], terms.count
     sums = np.zeros((1, terms.channels, count))
     add = partial(tree_causal_direct.sum_seen, scene)
-    in_threads(lambda r: add(items[slice(*r)], (0, 0), sums), count)
+    in_threads(lambda r: add(items[slice(*r)], (0, 0), sums), len(items))
     return sums[0]

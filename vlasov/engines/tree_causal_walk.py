@@ -1,35 +1,50 @@
-# pyright: basic, reportCallIssue=false
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
 r"""Expansions over pairs of nodes in causal order: running moments of the keys already passed.
 
 The tokens of both nodes are taken in the order of their positions. Positions come in blocks: a
-query sees here the keys of the blocks before its own. So the keys of every block are gathered
-into moments of their own, and running sums of these are evaluated at the queries of the next one.
+query sees here the keys of the blocks before its own. So moments run over the keys, and what they
+are where a block begins is evaluated at its queries.
 
 `scene` are the queries (positions and rows, level by level, see `tree_positions`), the keys (the
-same), spans and facts of the nodes of both trees, and the basis, see `tree_expand`. Rows of a
-query are its coordinates and minus its shift; rows of a key its coordinates, logit and channels.
+same), spans and facts of the nodes of both trees, and the basis, see `tree_causal_basis`. Rows of
+a query are its coordinates and minus its shift; rows of a key its coordinates, logit and channels.
 """
 
-__all__ = ["add_expansions"]
+__all__ = ["add_expansions", "scratch_size"]
 
 from typing import no_type_check
 
-import numpy as np
 from numba import njit
 
-from vlasov.engines.compiling import INNER, VECTORS
-from vlasov.engines.expansion import LONGEST
-from vlasov.engines.tree_causal_lanes import through_segments
-from vlasov.engines.tree_lanes import LANES, exponents, powers_of, raised
+from vlasov.engines.compiling import ENTRY_VECTORS, INNER, PASTED
+from vlasov.engines.intrinsics import aligned, past, room, start
+from vlasov.engines.registers import WIDE
+from vlasov.engines.tree_causal_lanes import BATCH, STRIDE, evaluate, gather
+from vlasov.engines.tree_causal_rows import (
+    add_rows,
+    fill_powers,
+    fill_stems,
+    ones,
+    scaled_about,
+    weigh,
+)
+from vlasov.engines.tree_causal_segments import SEGMENTS, first_from, least, segmented, spans_of
+from vlasov.engines.tree_rows import LANES, exponents, moved, raised
 
-_LN2 = 0.6931471805599453
-_SEGMENTS = 24
+_MOST = 24
+"""Numbers of a key that its powers may take."""
 
 
-@njit(nogil=True, cache=True)
+def scratch_size(d: int, channels: int, stems: int, slots: int) -> int:
+    """Numbers that `add_expansions` needs room for."""
+    rows = d * LANES + (channels + stems) * STRIDE + BATCH * _MOST
+    return rows + (SEGMENTS + 1) * channels * slots * WIDE + WIDE
+
+
+@njit(**ENTRY_VECTORS)
 @no_type_check
-def add_expansions(scene, items, window, moments, totals):
+def add_expansions(scene, items, window, moments, scratch, totals):
     """Add expansions to the totals (level, channel, query).
 
     `items` are rows (query node, key node, polynomial, query level, key level). The window is
@@ -39,128 +54,77 @@ def add_expansions(scene, items, window, moments, totals):
     """
     (queries, keys, nodes, basis), (block, begin, end, asked) = scene, window
     (q_positions, q), (k_positions, k) = queries, keys
-    ends, about = np.zeros((2, _SEGMENTS + 1), np.int64), np.empty((2, 2, q.shape[1]))
-    scratch = np.empty((2 * LONGEST + q.shape[1] - 1, LANES))
-    rows = scratch[LONGEST : 2 * LONGEST], scratch[:LONGEST], scratch[2 * LONGEST :]
-    parts = np.empty((_SEGMENTS, *moments.shape[1:]))
-    for item in range(items.shape[0]):
-        a, b, where, there = items[item, 0], items[item, 1], items[item, 3], items[item, 4]
-        stems = basis[1][basis[0][items[item, 2]] : basis[0][items[item, 2] + 1] + 1]
-        _about(nodes[1][a], nodes[3][b], about)
-        positions = q_positions[where], k_positions[there]
-        i, last = _range(positions[0], nodes[0][a], asked, end)
-        j, stop = _range(positions[1], nodes[2][b], begin, end)
-        while i < last or j < stop:
-            count = _cut(positions, (i, last, j, stop), (begin, block), ends)
-            parts[:count, :, : _terms(stems)] = 0.0
+    (d, n), (_, channels, terms) = (q.shape[1] - 1, q.shape[2]), moments.shape
+    rows = _rows(aligned(start(scratch, 0)), (d, channels, terms))
+    ends, spans = room(2 * (SEGMENTS + 1), 0), room(4 * SEGMENTS, 0)
+    frame = room(4 * (d + 1), 0.0)
+    for i in range(items.shape[0]):
+        item = start(items, i)
+        some = _polynomial(basis, item[2])
+        own, other = start(nodes[0], item[0]), start(nodes[2], item[1])
+        scaled_about(start(nodes[1], item[0]), start(nodes[3], item[1]), d, frame)
+        early, seen = start(q_positions, item[3]), start(k_positions, item[4])
+        a = first_from(early, own[0], own[1], asked)
+        b = first_from(seen, other[0], other[1], begin)
+        last, stop = first_from(early, a, own[1], end), first_from(seen, b, other[1], end)
+        sums = start(moments, i), terms, channels
+        outs = start(q, item[3]), start(totals, item[3]), n
+        ins = start(k, item[4]), past(start(k, item[4]), (d + 1) * n), n
+        while a < last or b < stop:
+            count = segmented((early, seen), (a, last, b, stop), (begin, block), ends)
             for side in range(2):
-                tokens = q[where] if side else k[there]
-                channels = totals[where] if side else tokens[q.shape[1] :]
-                if side:
-                    _passed(parts[:count], moments[item], basis[2], stems)
-                some = tokens, ends[side, : count + 1], channels
-                _add(some, about[side], (stems, rows), parts, side)
-            j, i = ends[0, count], ends[1, count]
+                tokens, own_frame = outs if side else ins, past(frame, side * 2 * (d + 1))
+                cut = past(ends, side * (SEGMENTS + 1)), count, spans
+                _add((*tokens, own_frame), (some, rows), cut, sums, side)
+            b, a = ends[count], ends[SEGMENTS + 1 + count]
+
+
+@njit(**PASTED)
+@no_type_check
+def _rows(scratch, sizes):
+    """Room for parts of segments, powers, stems' rows, weights and offsets; the width."""
+    d, channels, terms = sizes
+    powers = past(scratch, (SEGMENTS + 1) * channels * terms)
+    offset = past(powers, BATCH * _MOST)
+    weights = past(offset, d * LANES)
+    return scratch, powers, past(weights, channels * STRIDE), weights, offset, d
+
+
+@njit(**PASTED)
+@no_type_check
+def _polynomial(basis, number):
+    """Stems and their number, slots and theirs, and coefficients."""
+    starts, stems, slots, coefficients = basis
+    own = start(starts, number)
+    factors = past(start(coefficients, 0), own[1] * WIDE)
+    return start(stems, own[0]), own[2] - own[0], start(slots, own[1]), own[3] - own[1], factors
 
 
 @njit(**INNER)
 @no_type_check
-def _terms(stems):
-    return stems[stems.shape[0] - 1, 2] - stems[0, 2]
-
-
-@njit(**INNER)
-@no_type_check
-def _about(own, other, about):
-    """For keys and queries: the point they are seen from, and slopes and a shift of exponents.
-
-    Keys are tilted by the centre a of the queries: 2 to the power <a, k - c> + logit - top, where
-    `top` is a bound. Queries bring <c, q> - shift + top; their offsets carry the factor log 2.
-    """
-    d, top, both = about.shape[2] - 1, other[about.shape[2]], 0.0
-    for c in range(d):
-        low, high = other[d + 2 + c] - other[c], other[2 * d + 2 + c] - other[c]
-        top += max(own[c] * low, own[c] * high)
-        both += own[c] * other[c]
-        about[0, 0, c], about[0, 1, c] = other[c], own[c]
-        about[1, 0, c], about[1, 1, c] = own[c], other[c] / _LN2
-    about[0, 0, d], about[0, 1, d] = 1.0, top
-    about[1, 0, d], about[1, 1, d] = _LN2, -top - both
-
-
-@njit(**INNER)
-@no_type_check
-def _range(positions, span, begin, end):
-    """Where positions from `begin` to `end` stand in a span."""
-    first = span[0] + np.searchsorted(positions[span[0] : span[1]], begin)
-    return first, first + np.searchsorted(positions[first : span[1]], end)
-
-
-@njit(**INNER)
-@no_type_check
-def _cut(positions, spans, blocks, ends):
-    """Cut the next keys and queries into segments; how many there are.
-
-    A segment are blocks whose queries come before its first key. There are as many as have room;
-    the first one may be longer.
-    """
-    (early, seen), (i, last, j, stop), (begin, block), count = (
-        positions,
-        spans,
-        blocks,
-        np.int64(0),
-    )
-    ends[1, 0], ends[0, 0] = i, j
-    while i < last or j < stop:
-        first = seen[j] if j < stop and (i == last or seen[j] < early[i]) else early[i]
-        limit, low, near = first + block - (first - begin) % block, i, j
-        while i < last and early[i] < limit:
-            i += 1
-        while j < stop and seen[j] < limit:
-            j += 1
-        if i > low and near > ends[0, count]:
-            count += 1
-            ends[1, count], ends[0, count] = low, near
-            full = i - ends[1, 0] > LANES or j - ends[0, 0] > LANES
-            if full or count == ends.shape[1] - 2:
-                return count
-    count += 1
-    ends[1, count], ends[0, count] = i, j
-    return count
-
-
-@njit(**INNER)
-@no_type_check
-def _passed(parts, moments, coefficients, stems):
-    """Turn the moments of segments into coefficients by those of all keys before each of them."""
-    for segment in range(parts.shape[0]):
-        for c in range(moments.shape[0]):
-            for term in range(_terms(stems)):
-                own = parts[segment, c, term]
-                parts[segment, c, term] = moments[c, term] * coefficients[stems[0, 2] + term]
-                moments[c, term] += own
-
-
-@njit(**INNER)
-@no_type_check
-def _add(some, about, how, parts, evaluates):
-    """Add the keys of segments to their moments, or the moments to the queries."""
-    (tokens, ends, channels), (origin, slopes), (stems, rows) = some, about, how
-    (powers, ladder, offset), begin, segments = rows, np.int64(0), ends.shape[0] - 1
-    d, longest = offset.shape[0], stems[1, 2] - stems[0, 2]
-    for low in range(ends[0], ends[segments], LANES):
-        high = min(low + LANES, ends[segments])
-        for c in range(d):
-            _moved(tokens[c, low:high], origin[c], origin[d], offset[c])
-        exponents(slopes[:d], offset, begin, tokens[d, low:high], ladder[0])
-        raised(ladder[0], slopes[d], high - low)
-        powers_of(offset[d - 1], powers[:longest], high - low)
-        through_segments(stems, rows, (ends, segments, low, high), parts, channels, evaluates)
-
-
-@njit(**VECTORS)
-@no_type_check
-def _moved(side, origin, factor, offset):
-    """Fill the offsets of some points from the origin, in one coordinate."""
-    for i in range(side.shape[0]):
-        offset[i] = (side[i] - origin) * factor
+def _add(tokens, how, cut, sums, evaluates):
+    """Add the keys of segments to the moments, or what those moments were to the queries."""
+    (x, channels, n, frame), (some, rows), (ends, segments, spans) = tokens, how, cut
+    (parts, powers, stems, weights, offset, d), (moments, terms, count) = rows, sums
+    low, last = ends[0], ends[segments]
+    while low <= last:
+        high = least(low + BATCH, last)
+        lanes, used = high - low, spans_of(ends, segments, (low, high), spans)
+        row, slopes = stems if evaluates else weights, past(frame, d + 1)
+        moved((past(x, low), n, d), frame, frame[d], lanes, offset)
+        exponents(slopes, (offset, LANES, d), past(x, d * n + low), lanes, row)
+        raised(row, slopes[d], lanes)
+        y = past(offset, (d - 1) * LANES)
+        if evaluates:
+            fill_stems(some, offset, lanes, stems)
+            whole = parts, terms, count, weights
+            evaluate((some[0], some[1]), (stems, y), (spans, used), whole)
+            add_rows((weights, count), lanes, past(channels, low), n)
+        else:
+            ones(lanes, stems)
+            fill_stems(some, offset, lanes, stems)
+            stride = fill_powers(some, y, lanes, powers)
+            weigh((weights, count), lanes, past(channels, low), n)
+            whole, lines = (moments, terms, count), (stems, (powers, stride), weights)
+            gather((some[2], some[3], some[4]), lines, (spans, used), whole, parts)
+        low = high + 1 if high == last else high

@@ -11,7 +11,7 @@ from numba import njit
 from vlasov.engines.compiling import ENTRY_VECTORS, PASTED
 from vlasov.engines.intrinsics import past, room, start
 from vlasov.engines.power_of_two import exponential
-from vlasov.engines.tree_lanes import LANES
+from vlasov.engines.tree_rows import LANES
 
 
 @njit(**ENTRY_VECTORS)

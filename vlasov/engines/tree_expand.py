@@ -22,9 +22,8 @@ from numba import njit
 from vlasov.engines.compiling import ENTRY_VECTORS, PASTED
 from vlasov.engines.expansion import LONGEST
 from vlasov.engines.intrinsics import larger, past, room, start
-from vlasov.engines.tree_lanes import LANES
 from vlasov.engines.tree_moments import evaluate, gather
-from vlasov.engines.tree_rows import exponents, moved, powers_of, raised
+from vlasov.engines.tree_rows import LANES, exponents, moved, powers_of, raised
 
 _LN2 = 0.6931471805599453
 

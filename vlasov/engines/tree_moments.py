@@ -15,8 +15,7 @@ from numba import njit
 
 from vlasov.engines.compiling import PASTED, VECTORS
 from vlasov.engines.intrinsics import past
-from vlasov.engines.tree_lanes import LANES
-from vlasov.engines.tree_rows import step
+from vlasov.engines.tree_rows import LANES, step
 
 
 @njit(**PASTED)

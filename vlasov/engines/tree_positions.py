@@ -1,7 +1,8 @@
 """The tokens of the nodes of a tree in the order of their positions, level by level."""
 
-__all__ = ["Ranked", "firsts", "levels_of", "ranked"]
+__all__ = ["Descent", "Ranked", "firsts", "levels_of", "ranked"]
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from vlasov.engines.tree_build import Grown
 
 Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
+Tokens = tuple[Places, Places, Array]
 
 
 class Ranked(NamedTuple):
@@ -22,7 +25,7 @@ class Ranked(NamedTuple):
     """
 
     levels: Integers
-    positions: Integers
+    positions: Places
     rows: Array
 
     def number(self, nodes: Integers) -> Integers:
@@ -31,36 +34,47 @@ class Ranked(NamedTuple):
 
     def by_position(self, sums: Array) -> Array:
         """The total over the levels of sums (levels, rows, n), by position."""
-        total, back = sums[0].copy(), np.empty(sums.shape[2], dtype=np.int64)
-        for level in range(1, len(sums)):
-            back[self.positions[level]] = np.arange(len(back))
-            total += np.take(sums[level], back, axis=1, mode="clip")
-        return total
+        from vlasov.engines import tree_levels  # compiles
+
+        totals = np.zeros(sums.shape[1:])
+        add = partial(tree_levels.add_by_position, sums, self.positions, totals)
+        in_threads(add, len(totals))
+        return totals
+
+
+class Descent:
+    """Rows (rows, n), given by position, permuted for one level of a tree after the other."""
+
+    def __init__(self, tree: Grown, rows: Array) -> None:
+        self._tree, self._level, n = tree, 0, len(tree.order)
+        sizes = np.diff(tree.spans[tree.first_leaf :], axis=1)[:, 0]
+        leaves = np.empty(n, dtype=np.int32)
+        leaves[tree.order] = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        self._tokens: Tokens = np.arange(n, dtype=np.int32), leaves, rows
+
+    def to(self, level: int) -> Ranked:
+        """The rows of a level, not above the last one asked for."""
+        from vlasov.engines import tree_levels  # compiles
+
+        while self._level < level:
+            positions, leaves, rows = self._tokens
+            below = np.empty_like(positions), np.empty_like(leaves), np.empty_like(rows)
+            shift = self._tree.depth - 1 - self._level
+            part = partial(tree_levels.deepen, self._tokens, below, self._tree.spans, shift)
+            first, self._level = 2**self._level - 1, self._level + 1
+            in_threads(lambda r, f=first, p=part: p((f + r[0], f + r[1])), first + 1)
+            self._tokens = below
+        positions, _, rows = self._tokens
+        return Ranked(np.array([level]), positions[None], rows[None])
 
 
 def ranked(tree: Grown, rows: Array, levels: Integers) -> Ranked:
     """The rows (rows, n), given by position, for some levels; for that of the root if none."""
     levels = np.unique(levels) if len(levels) else np.zeros(1, dtype=np.int64)
-    positions = np.empty((len(levels), len(tree.order)), dtype=np.int64)
-    permuted = np.empty((len(levels), *rows.shape))
-
-    def fill(r: tuple[int, int]) -> None:
-        for i in range(*r):
-            positions[i] = _by_node(tree, int(levels[i]))
-            np.take(rows, positions[i], axis=1, out=permuted[i], mode="clip")
-
-    in_threads(fill, len(levels))
+    descent = Descent(tree, rows)
+    found = [descent.to(int(level)) for level in levels]
+    positions, permuted = (np.concatenate(x) for x in list(zip(*found, strict=True))[1:])
     return Ranked(levels, positions, permuted)
-
-
-def _by_node(tree: Grown, level: int) -> Integers:
-    """All positions, those of a node together and in order."""
-    spans = tree.spans[2**level - 1 : 2 ** (level + 1) - 1]
-    # numbers of 16 bits are sorted by counting
-    kind = np.uint16 if level <= 16 else np.int64
-    node = np.empty(len(tree.order), dtype=kind)
-    node[tree.order] = np.repeat(np.arange(len(spans), dtype=kind), spans[:, 1] - spans[:, 0])
-    return np.argsort(node, kind="stable")
 
 
 def levels_of(nodes: Integers) -> Integers:

@@ -6,7 +6,7 @@ Rows of numbers are addresses, see `intrinsics`; a tuple (address, stride) or (a
 number) stands for several of them. Exponents are in base 2.
 """
 
-__all__ = ["exponents", "moved", "powers_of", "raised", "step"]
+__all__ = ["LANES", "exponents", "moved", "powers_of", "raised", "step"]
 
 from typing import no_type_check
 
@@ -15,7 +15,8 @@ from numba import njit
 from vlasov.engines.compiling import PASTED
 from vlasov.engines.intrinsics import larger, past
 from vlasov.engines.power_of_two import exponential
-from vlasov.engines.tree_lanes import LANES
+
+LANES = 256
 
 
 @njit(**PASTED)
