@@ -113,3 +113,15 @@ def test_a_damaged_table_is_passed_over_with_a_warning(text, cache):
     costs.forget()
     with pytest.warns(UserWarning, match=r"cannot be read .*bench --calibrate"):
         assert costs.costs() == packaged
+
+
+@pytest.mark.parametrize("n", [2_000, 6_000, 20_000, 1_000_000])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_causal_sums_of_the_trees_cost_what_their_route_takes(n, d):
+    causal, table = Work(n, n, d, d, radius=4.0, triangular=True), costs.costs()
+    whole = table.near_linear(dataclasses.replace(causal, triangular=False))
+    found, direct = table.near_linear(causal), table.quadratic("direct", causal)
+    if n > 6_144:
+        assert whole < found < 2.5 * whole
+    else:
+        assert found > direct

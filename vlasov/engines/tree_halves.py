@@ -32,7 +32,7 @@ from vlasov.engines.threads import in_threads
 _EPS = torch.finfo(torch.float64).eps
 _END = 4096
 """Sums of no more tokens than this are direct."""
-_MANY = 4
+_MANY = 1.5
 """Times as many tokens make a walk cheaper."""
 _FIRST = 64
 """The part of the tokens, one in so many, that a walk leaves out."""
