@@ -2,7 +2,15 @@
 # ruff: noqa: ANN001, ANN201 - numba reads types off the arguments
 """Rows of numbers of tokens, over lanes, of which a causal walk makes moments and sums."""
 
-__all__ = ["add_rows", "fill_powers", "fill_stems", "ones", "scaled_about", "weigh"]
+__all__ = [
+    "add_rows",
+    "fill_powers",
+    "fill_stems",
+    "ones",
+    "scaled_about",
+    "weigh",
+    "weights",
+]
 
 from typing import no_type_check
 
@@ -10,7 +18,17 @@ from numba import njit
 
 from vlasov.engines.compiling import INNER, PASTED
 from vlasov.engines.intrinsics import larger, past
-from vlasov.engines.registers import WIDE, filled, geometric, loaded, product, stored
+from vlasov.engines.register_weights import power_of_two
+from vlasov.engines.registers import (
+    WIDE,
+    filled,
+    fused,
+    geometric,
+    loaded,
+    plus,
+    product,
+    stored,
+)
 from vlasov.engines.tree_causal_lanes import STRIDE
 from vlasov.engines.tree_rows import LANES
 
@@ -37,6 +55,25 @@ def scaled_about(own, other, d, frame):
         frame[side + c], frame[side + size + c] = own[c], other[c] / (_LN2 * scale)
     frame[d], frame[size + d] = 1.0 / scale, top
     frame[side + d], frame[side + size + d] = _LN2 * scale, -top - both
+
+
+@njit(**PASTED)
+@no_type_check
+def weights(tokens, frame, lanes, offset, row):
+    """Fill the offsets of tokens, and a row with their weights, of whole registers.
+
+    So numbers after the last token are read too, and what comes of them is not for use.
+    """
+    (x, n, d), slopes = tokens, past(frame, tokens[2] + 1)
+    for lane in range(0, lanes, WIDE):
+        own = past(x, lane)
+        t = plus(loaded(past(own, d * n), 1), filled(-slopes[d], 1))
+        for c in range(d):
+            side = plus(loaded(past(own, c * n), 1), filled(-frame[c], 1))
+            side = product(side, filled(frame[d], 1))
+            stored(past(offset, c * LANES + lane), side)
+            t = fused(side, filled(slopes[c], 1), t)
+        stored(past(row, lane), power_of_two(t))
 
 
 @njit(**PASTED)
@@ -76,12 +113,13 @@ def fill_powers(some, y, lanes, powers):
 @njit(**INNER)
 @no_type_check
 def weigh(rows, lanes, channels, n):
-    """Turn the first row, of weights, into weighted channels."""
-    weights, count = rows
+    """Turn the first row, of weights, into weighted channels, of whole registers."""
+    first, count = rows
     for c in range(count - 1, -1, -1):
-        row, own = past(weights, c * STRIDE), past(channels, c * n)
-        for lane in range(lanes):
-            row[lane] = weights[lane] * own[lane]
+        row, own = past(first, c * STRIDE), past(channels, c * n)
+        for lane in range(0, lanes, WIDE):
+            found = product(loaded(past(first, lane), 1), loaded(past(own, lane), 1))
+            stored(past(row, lane), found)
 
 
 @njit(**INNER)

@@ -14,7 +14,7 @@ from vlasov.engines.expansion import Expansion, expansion
 from vlasov.engines.threads import in_threads
 from vlasov.engines.tree_build import Grown, with_logits
 from vlasov.engines.tree_causal_basis import CausalBasis, causal_basis
-from vlasov.engines.tree_positions import firsts
+from vlasov.engines.tree_positions import firsts, spacious
 from vlasov.engines.tree_sums import longest, trees_over
 
 Array = npt.NDArray[np.floating[Any]]
@@ -145,8 +145,10 @@ def _seen_keys(queries: Grown, keys: Grown, begin: int) -> Array:
 
 def _rows(*parts: Array) -> Array:
     """The rows one after the other, each in one piece."""
-    rows = np.vstack(parts)
-    return np.ascontiguousarray(rows)
+    found = np.vstack(parts)
+    rows = spacious(*found.shape)
+    rows[:] = found
+    return rows
 
 
 def _shifts(queries: Grown, aims: Array) -> Array:

@@ -28,9 +28,10 @@ from vlasov.engines.tree_causal_rows import (
     ones,
     scaled_about,
     weigh,
+    weights,
 )
 from vlasov.engines.tree_causal_segments import SEGMENTS, first_from, least, segmented, spans_of
-from vlasov.engines.tree_rows import LANES, exponents, moved, raised
+from vlasov.engines.tree_rows import LANES
 
 _MOST = 24
 """Numbers of a key that its powers may take."""
@@ -86,8 +87,8 @@ def _rows(scratch, sizes):
     d, channels, terms = sizes
     powers = past(scratch, (SEGMENTS + 1) * channels * terms)
     offset = past(powers, BATCH * _MOST)
-    weights = past(offset, d * LANES)
-    return scratch, powers, past(weights, channels * STRIDE), weights, offset, d
+    lines = past(offset, d * LANES)
+    return scratch, powers, past(lines, channels * STRIDE), lines, offset, d
 
 
 @njit(**PASTED)
@@ -105,26 +106,23 @@ def _polynomial(basis, number):
 def _add(tokens, how, cut, sums, evaluates):
     """Add the keys of segments to the moments, or what those moments were to the queries."""
     (x, channels, n, frame), (some, rows), (ends, segments, spans) = tokens, how, cut
-    (parts, powers, stems, weights, offset, d), (moments, terms, count) = rows, sums
+    (parts, powers, stems, lines, offset, d), (moments, terms, count) = rows, sums
     low, last = ends[0], ends[segments]
     while low <= last:
         high = least(low + BATCH, last)
         lanes, used = high - low, spans_of(ends, segments, (low, high), spans)
-        row, slopes = stems if evaluates else weights, past(frame, d + 1)
-        moved((past(x, low), n, d), frame, frame[d], lanes, offset)
-        exponents(slopes, (offset, LANES, d), past(x, d * n + low), lanes, row)
-        raised(row, slopes[d], lanes)
-        y = past(offset, (d - 1) * LANES)
+        row, y = stems if evaluates else lines, past(offset, (d - 1) * LANES)
+        weights((past(x, low), n, d), frame, lanes, offset, row)
         if evaluates:
             fill_stems(some, offset, lanes, stems)
-            whole = parts, terms, count, weights
+            whole = parts, terms, count, lines
             evaluate((some[0], some[1]), (stems, y), (spans, used), whole)
-            add_rows((weights, count), lanes, past(channels, low), n)
+            add_rows((lines, count), lanes, past(channels, low), n)
         else:
             ones(lanes, stems)
             fill_stems(some, offset, lanes, stems)
             stride = fill_powers(some, y, lanes, powers)
-            weigh((weights, count), lanes, past(channels, low), n)
-            whole, lines = (moments, terms, count), (stems, (powers, stride), weights)
-            gather((some[2], some[3], some[4]), lines, (spans, used), whole, parts)
+            weigh((lines, count), lanes, past(channels, low), n)
+            whole, own = (moments, terms, count), (stems, (powers, stride), lines)
+            gather((some[2], some[3], some[4]), own, (spans, used), whole, parts)
         low = high + 1 if high == last else high

@@ -1,7 +1,8 @@
 """The tokens of the nodes of a tree in the order of their positions, level by level."""
 
-__all__ = ["Descent", "Ranked", "firsts", "levels_of", "ranked"]
+__all__ = ["Descent", "Ranked", "firsts", "levels_of", "ranked", "spacious"]
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from vlasov.engines.tree_build import Grown
 Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
+_SPARE = 8
 Tokens = tuple[Places, Places, Array]
 
 
@@ -58,7 +60,7 @@ class Descent:
 
         while self._level < level:
             positions, leaves, rows = self._tokens
-            below = np.empty_like(positions), np.empty_like(leaves), np.empty_like(rows)
+            below = np.empty_like(positions), np.empty_like(leaves), spacious(*rows.shape)
             shift = self._tree.depth - 1 - self._level
             part = partial(tree_levels.deepen, self._tokens, below, self._tree.spans, shift)
             first, self._level = 2**self._level - 1, self._level + 1
@@ -73,8 +75,15 @@ def ranked(tree: Grown, rows: Array, levels: Integers) -> Ranked:
     levels = np.unique(levels) if len(levels) else np.zeros(1, dtype=np.int64)
     descent = Descent(tree, rows)
     found = [descent.to(int(level)) for level in levels]
-    positions, permuted = (np.concatenate(x) for x in list(zip(*found, strict=True))[1:])
+    positions = np.concatenate([x.positions for x in found])
+    permuted = np.concatenate([x.rows for x in found], out=spacious(len(found), *rows.shape))
     return Ranked(levels, positions, permuted)
+
+
+def spacious(*shape: int) -> Array:
+    """Numbers that loops over whole registers may read a little beyond."""
+    size = math.prod(shape)
+    return np.empty(size + _SPARE)[:size].reshape(shape)
 
 
 def levels_of(nodes: Integers) -> Integers:
