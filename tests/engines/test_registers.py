@@ -9,6 +9,7 @@ from vlasov.engines.compiling import VECTORS
 from vlasov.engines.intrinsics import aligned, past, start
 from vlasov.engines.register_weights import first, power_of_two, total
 from vlasov.engines.registers import (
+    ONE,
     WIDE,
     collected,
     filled,
@@ -26,13 +27,16 @@ def rng():
     return np.random.default_rng(5)
 
 
+THREE = (0, 0, 0)
+
+
 @njit
 def arithmetic(x, y, s, out):
-    a, b = loaded(start(x, 0), 3), loaded(start(y, 0), 3)
+    a, b = loaded(start(x, 0), THREE), loaded(start(y, 0), THREE)
     row = start(out, 0)
     stored(row, plus(a, b))
-    stored(past(row, 3 * WIDE), product(a, filled(s, 3)))
-    stored(past(row, 6 * WIDE), fused(a, b, filled(s, 3)))
+    stored(past(row, 3 * WIDE), product(a, filled(s, THREE)))
+    stored(past(row, 6 * WIDE), fused(a, b, filled(s, THREE)))
     return total(a)
 
 
@@ -74,7 +78,7 @@ def test_powers_of_a_number_begin_with_one(y):
 
 @njit(fastmath=VECTORS["fastmath"])
 def weights(t, out):
-    stored(start(out, 0), power_of_two(loaded(start(t, 0), 1)))
+    stored(start(out, 0), power_of_two(loaded(start(t, 0), ONE)))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 0.4, 30.0, 1000.0])

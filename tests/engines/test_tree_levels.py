@@ -1,14 +1,12 @@
 """Tokens by level and position, and polynomials in registers, as a causal walk takes them."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
 
 from vlasov.engines.expansion import expansion
 from vlasov.engines.tree_build import grown
-from vlasov.engines.tree_causal_basis import TOGETHER, causal_basis
+from vlasov.engines.tree_causal_basis import causal_basis
 from vlasov.engines.tree_positions import Descent, ranked
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
@@ -73,14 +71,16 @@ def monomials(basis, polynomial, x, wide):
     )
 
 
-@pytest.mark.parametrize(("d", "wide"), list(itertools.product([1, 2, 3, 5], [4, 8])))
-def test_the_slots_of_every_polynomial_give_the_exponential(d, wide):
+@pytest.mark.parametrize(
+    ("d", "wide", "together"), [(d, *w) for d in (1, 2, 3, 5) for w in ((4, 2), (8, 4))]
+)
+def test_the_slots_of_every_polynomial_give_the_exponential(d, wide, together):
     accuracy, rng = 1e-6, np.random.default_rng(d)
-    basis, radii = causal_basis(d, accuracy, wide), expansion(d, accuracy).table[0]
+    basis, radii = causal_basis(d, accuracy, wide, together), expansion(d, accuracy).table[0]
     for polynomial, radius in enumerate(radii):
         first, end = wide * basis.starts[polynomial : polynomial + 2, 1]
         coefficients = basis.coefficients[first:end]
-        assert len(coefficients) % (TOGETHER * wide) == 0
+        assert len(coefficients) % (together * wide) == 0
         assert len(coefficients) <= basis.terms
         for _ in range(5):
             x, y = rng.normal(size=(2, d))
@@ -93,7 +93,7 @@ def test_the_slots_of_every_polynomial_give_the_exponential(d, wide):
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_chains_begin_at_their_slots_and_are_as_long_as_their_coefficients(d):
     wide = 8
-    basis = causal_basis(d, 1e-6, wide)
+    basis = causal_basis(d, 1e-6, wide, 4)
     for polynomial in range(len(basis.starts) - 1):
         (stem, slot), (last, end) = basis.starts[polynomial], basis.starts[polynomial + 1]
         whole = basis.coefficients[slot * wide : end * wide]

@@ -5,10 +5,14 @@
 For loops that are short, or whose sums must stay in registers: there the compiler's own vectors
 are half as wide as the processor allows, or a loop takes longer to begin than to run. A processor
 without such registers takes two narrow ones for one. Values of as many registers are added and
-multiplied place by place; how many is written out where they are made.
+multiplied place by place.
 """
 
 __all__ = [
+    "ALL",
+    "HALF",
+    "ONE",
+    "TOGETHER",
     "WIDE",
     "collected",
     "filled",
@@ -30,6 +34,10 @@ from numba.core.datamodel import models
 from numba.extending import intrinsic, register_model
 
 WIDE = 8 if llvm.get_host_cpu_features().get("avx512f") else 4
+TOGETHER = 4 if WIDE == 8 else 2
+"""Three times as many sums stay in registers."""
+ONE, HALF, ALL = (0,), (0,) * (TOGETHER // 2), (0,) * TOGETHER
+"""How many registers: zeros, whose number is part of their type."""
 _DOUBLE, _WORD = ir.DoubleType(), ir.IntType(32)
 VECTOR = ir.VectorType(_DOUBLE, WIDE)
 FAST = ("arcp", "contract", "ninf", "nnan", "nsz", "reassoc")
@@ -77,16 +85,16 @@ def _places(builder, address, count):
     return [builder.gep(first, [_WORD(i)], inbounds=True) for i in range(count)]
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic
 @no_type_check
 def loaded(typingctx, address, count):
     """The numbers from an address on."""
 
     def build(context, builder, signature, arguments):
-        places = _places(builder, arguments[0], count.literal_value)
+        places = _places(builder, arguments[0], len(count))
         return joined(builder, [builder.load(place, align=8) for place in places])
 
-    return Registers(count.literal_value)(address, count), build
+    return Registers(len(count))(address, count), build
 
 
 @intrinsic
@@ -103,15 +111,15 @@ def stored(typingctx, address, x):
     return types.void(address, x), build
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic
 @no_type_check
 def filled(typingctx, x, count):
     """One number in all places."""
 
     def build(context, builder, signature, arguments):
-        return joined(builder, [everywhere(builder, arguments[0])] * count.literal_value)
+        return joined(builder, [everywhere(builder, arguments[0])] * len(count))
 
-    return Registers(count.literal_value)(types.float64, count), build
+    return Registers(len(count))(types.float64, count), build
 
 
 @intrinsic

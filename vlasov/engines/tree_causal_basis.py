@@ -13,9 +13,6 @@ from vlasov.engines.expansion import expansion
 Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 
-TOGETHER = 4
-"""Slots whose sums stay in registers together: every polynomial has a multiple of it."""
-
 
 class CausalBasis(NamedTuple):
     """The stems and slots of every polynomial of an `Expansion`.
@@ -45,8 +42,8 @@ class CausalBasis(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def causal_basis(d: int, accuracy: float, wide: int) -> CausalBasis:
-    """The polynomials of an expansion for registers of so many numbers."""
+def causal_basis(d: int, accuracy: float, wide: int, together: int) -> CausalBasis:
+    """The polynomials of an expansion, for registers of so many numbers, so many at a time."""
     whole = expansion(d, accuracy)
     starts, stems, slots, coefficients = [(0, 0)], list[Any](), list[Any](), list[Any]()
     for first, end in zip(whole.starts, whole.starts[1:], strict=False):
@@ -59,7 +56,7 @@ def causal_basis(d: int, accuracy: float, wide: int) -> CausalBasis:
             count = -(-len(chain) // wide)
             slots += [(row - first, wide * i) for i in range(count)]
             coefficients += [*chain, *[0.0] * (count * wide - len(chain))]
-        spare = (begin - len(slots)) % TOGETHER
+        spare = (begin - len(slots)) % together
         slots += [(0, 0)] * spare
         coefficients += [0.0] * (spare * wide)
         starts.append((len(stems), len(slots)))

@@ -11,7 +11,7 @@ from numba import njit
 from vlasov.engines.compiling import ENTRY_VECTORS, INNER, VECTORS
 from vlasov.engines.intrinsics import past, room, start
 from vlasov.engines.register_weights import first, power_of_two, total
-from vlasov.engines.registers import WIDE, filled, fused, loaded, plus, stored
+from vlasov.engines.registers import ONE, WIDE, filled, fused, loaded, plus, stored
 from vlasov.engines.tree_rows import LANES
 
 _NONE = -1e300
@@ -89,15 +89,15 @@ def _tilt(query, x, n, count, row):
 def _weights(slopes, sides, count, row):
     """Fill a row with weights; their sum, and those of weights times two channels."""
     x, y, logits, v, w = sides
-    a, b, shift = filled(slopes[0], 1), filled(slopes[1], 1), filled(slopes[2], 1)
-    mass = one = two = filled(0.0, 1)
+    a, b, shift = filled(slopes[0], ONE), filled(slopes[1], ONE), filled(slopes[2], ONE)
+    mass = one = two = filled(0.0, ONE)
     whole = count - count % WIDE
     for j in range(0, whole, WIDE):
-        t = fused(b, loaded(past(y, j), 1), plus(loaded(past(logits, j), 1), shift))
-        weight = power_of_two(fused(a, loaded(past(x, j), 1), t))
+        t = fused(b, loaded(past(y, j), ONE), plus(loaded(past(logits, j), ONE), shift))
+        weight = power_of_two(fused(a, loaded(past(x, j), ONE), t))
         stored(past(row, j), weight)
-        mass, one = plus(mass, weight), fused(weight, loaded(past(v, j), 1), one)
-        two = fused(weight, loaded(past(w, j), 1), two)
+        mass, one = plus(mass, weight), fused(weight, loaded(past(v, j), ONE), one)
+        two = fused(weight, loaded(past(w, j), ONE), two)
     if whole < count:
         rest = count - whole
         t = plus(first(past(logits, whole), rest, _NONE), shift)

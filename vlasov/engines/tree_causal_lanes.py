@@ -16,11 +16,22 @@ from numba import njit
 
 from vlasov.engines.compiling import PASTED, VECTORS
 from vlasov.engines.intrinsics import past
-from vlasov.engines.registers import WIDE, collected, filled, fused, loaded, product, stored
+from vlasov.engines.registers import (
+    ALL,
+    HALF,
+    TOGETHER,
+    WIDE,
+    collected,
+    filled,
+    fused,
+    loaded,
+    product,
+    stored,
+)
 
 BATCH = 128
-STRIDE = BATCH + 4 * WIDE
-"""Four registers may begin at the last lane."""
+STRIDE = BATCH + TOGETHER * WIDE
+"""Some registers may begin at the last lane."""
 _SPAN = 4
 
 
@@ -34,9 +45,9 @@ def gather(basis, rows, cut, sums, parts):
     """
     (slots, number, coefficients), (stems, powers, weights) = basis, rows
     moments, terms, count = sums
-    for slot in range(0, number, 4):
+    for slot in range(0, number, TOGETHER):
         own, factors, c = past(slots, 2 * slot), past(coefficients, slot * WIDE), 0
-        some = _four_stems(stems, own), (powers[0], powers[1], own[1], own[3], own[5], own[7])
+        some = _picked(stems, own), powers, own
         at, place = past(moments, slot * WIDE), past(parts, slot * WIDE)
         while c < count:
             channels = past(weights, c * STRIDE)
@@ -49,25 +60,34 @@ def gather(basis, rows, cut, sums, parts):
                 c += 1
 
 
-@njit(**PASTED)
-@no_type_check
-def _four_stems(stems, slots):
-    return (
-        past(stems, slots[0] * STRIDE),
-        past(stems, slots[2] * STRIDE),
-        past(stems, slots[4] * STRIDE),
-        past(stems, slots[6] * STRIDE),
-    )
+if TOGETHER == 4:  # rows of the stems of as many slots, and their registers for one key
 
+    @njit(**PASTED)
+    @no_type_check
+    def _picked(rows, slots):
+        a, b = past(rows, slots[0] * STRIDE), past(rows, slots[2] * STRIDE)
+        return a, b, past(rows, slots[4] * STRIDE), past(rows, slots[6] * STRIDE)
 
-@njit(**PASTED)
-@no_type_check
-def _monomials(some, lane):
-    """The registers of four slots for one key."""
-    (r, s, t, u), (powers, stride, i, j, k, l) = some
-    at = past(powers, lane * stride)
-    powers = past(at, i), past(at, j), past(at, k), past(at, l)
-    return collected(powers, (r[lane], s[lane], t[lane], u[lane]))
+    @njit(**PASTED)
+    @no_type_check
+    def _monomials(some, lane):
+        (r, s, t, u), (powers, stride), slots = some
+        at = past(powers, lane * stride)
+        places = past(at, slots[1]), past(at, slots[3]), past(at, slots[5]), past(at, slots[7])
+        return collected(places, (r[lane], s[lane], t[lane], u[lane]))
+else:
+
+    @njit(**PASTED)
+    @no_type_check
+    def _picked(rows, slots):
+        return past(rows, slots[0] * STRIDE), past(rows, slots[2] * STRIDE)
+
+    @njit(**PASTED)
+    @no_type_check
+    def _monomials(some, lane):
+        (r, s), (powers, stride), slots = some
+        at = past(powers, lane * stride)
+        return collected((past(at, slots[1]), past(at, slots[3])), (r[lane], s[lane]))
 
 
 @njit(**PASTED)
@@ -76,7 +96,8 @@ def _three_moments(some, channels, cut, whole):
     (spans, used), (moments, terms, factors, parts, size) = cut, whole
     u, v, w = channels, past(channels, STRIDE), past(channels, 2 * STRIDE)
     second, third = past(moments, terms), past(moments, 2 * terms)
-    a, b, c, f = loaded(moments, 4), loaded(second, 4), loaded(third, 4), loaded(factors, 4)
+    a, b, c = loaded(moments, ALL), loaded(second, ALL), loaded(third, ALL)
+    f = loaded(factors, ALL)
     for i in range(used):
         span = past(spans, i * _SPAN)
         if span[3]:
@@ -86,9 +107,9 @@ def _three_moments(some, channels, cut, whole):
             stored(past(part, 2 * terms), product(c, f))
         for lane in range(span[1], span[2]):
             m = _monomials(some, lane)
-            a = fused(m, filled(u[lane], 4), a)
-            b = fused(m, filled(v[lane], 4), b)
-            c = fused(m, filled(w[lane], 4), c)
+            a = fused(m, filled(u[lane], ALL), a)
+            b = fused(m, filled(v[lane], ALL), b)
+            c = fused(m, filled(w[lane], ALL), c)
     stored(moments, a)
     stored(second, b)
     stored(third, c)
@@ -98,13 +119,13 @@ def _three_moments(some, channels, cut, whole):
 @no_type_check
 def _one_moment(some, channel, cut, whole):
     (spans, used), (moments, _, factors, parts, size) = cut, whole
-    a, f = loaded(moments, 4), loaded(factors, 4)
+    a, f = loaded(moments, ALL), loaded(factors, ALL)
     for i in range(used):
         span = past(spans, i * _SPAN)
         if span[3]:
             stored(past(parts, span[0] * size), product(a, f))
         for lane in range(span[1], span[2]):
-            a = fused(_monomials(some, lane), filled(channel[lane], 4), a)
+            a = fused(_monomials(some, lane), filled(channel[lane], ALL), a)
     stored(moments, a)
 
 
@@ -123,14 +144,14 @@ def evaluate(basis, rows, cut, sums):
         while c < count:
             whole, out = (past(part, c * terms), terms), past(outs, c * STRIDE)
             three = count - c >= 3
-            for low in range(span[1], span[2], 4 * WIDE):
+            for low in range(span[1], span[2], TOGETHER * WIDE):
                 some, at = (past(stems, low), past(y, low)), past(out, low)
                 if not three:
                     _one(basis, some, whole, at)
-                elif span[2] - low > 2 * WIDE:
-                    _three(basis, some, whole, at, 4)
+                elif span[2] - low > TOGETHER * WIDE // 2:
+                    _three(basis, some, whole, at, ALL)
                 else:
-                    _three(basis, some, whole, at, 2)
+                    _three(basis, some, whole, at, HALF)
             c += 3 if three else 1
 
 
@@ -160,12 +181,12 @@ def _three(basis, some, whole, out, many):
 @no_type_check
 def _one(basis, some, whole, out):
     (chains, number), (stems, sides), (parts, _) = basis, some, whole
-    y, r = loaded(sides, 4), filled(0.0, 4)
+    y, r = loaded(sides, ALL), filled(0.0, ALL)
     for stem in range(number):
         own = past(chains, 4 * stem)
         at, top = past(parts, own[2]), own[3] - 1
-        a = filled(at[top], 4)
+        a = filled(at[top], ALL)
         for power in range(top - 1, -1, -1):
-            a = fused(a, y, filled(at[power], 4))
-        r = fused(a, loaded(past(stems, stem * STRIDE), 4), r)
+            a = fused(a, y, filled(at[power], ALL))
+        r = fused(a, loaded(past(stems, stem * STRIDE), ALL), r)
     stored(out, r)

@@ -20,6 +20,7 @@ from vlasov.engines.compiling import INNER, PASTED
 from vlasov.engines.intrinsics import larger, past
 from vlasov.engines.register_weights import power_of_two
 from vlasov.engines.registers import (
+    ONE,
     WIDE,
     filled,
     fused,
@@ -67,12 +68,12 @@ def weights(tokens, frame, lanes, offset, row):
     (x, n, d), slopes = tokens, past(frame, tokens[2] + 1)
     for lane in range(0, lanes, WIDE):
         own = past(x, lane)
-        t = plus(loaded(past(own, d * n), 1), filled(-slopes[d], 1))
+        t = plus(loaded(past(own, d * n), ONE), filled(-slopes[d], ONE))
         for c in range(d):
-            side = plus(loaded(past(own, c * n), 1), filled(-frame[c], 1))
-            side = product(side, filled(frame[d], 1))
+            side = plus(loaded(past(own, c * n), ONE), filled(-frame[c], ONE))
+            side = product(side, filled(frame[d], ONE))
             stored(past(offset, c * LANES + lane), side)
-            t = fused(side, filled(slopes[c], 1), t)
+            t = fused(side, filled(slopes[c], ONE), t)
         stored(past(row, lane), power_of_two(t))
 
 
@@ -81,7 +82,7 @@ def weights(tokens, frame, lanes, offset, row):
 def ones(lanes, row):
     """Fill a row with ones."""
     for lane in range(0, lanes, WIDE):
-        stored(past(row, lane), filled(1.0, 1))
+        stored(past(row, lane), filled(1.0, ONE))
 
 
 @njit(**INNER)
@@ -92,7 +93,7 @@ def fill_stems(some, offset, lanes, stems):
         own, row = past(some[0], 4 * i), past(stems, i * STRIDE)
         above, side = past(stems, own[0] * STRIDE), past(offset, own[1] * LANES)
         for lane in range(0, lanes, WIDE):
-            found = product(loaded(past(above, lane), 1), loaded(past(side, lane), 1))
+            found = product(loaded(past(above, lane), ONE), loaded(past(side, lane), ONE))
             stored(past(row, lane), found)
 
 
@@ -118,7 +119,7 @@ def weigh(rows, lanes, channels, n):
     for c in range(count - 1, -1, -1):
         row, own = past(first, c * STRIDE), past(channels, c * n)
         for lane in range(0, lanes, WIDE):
-            found = product(loaded(past(first, lane), 1), loaded(past(own, lane), 1))
+            found = product(loaded(past(first, lane), ONE), loaded(past(own, lane), ONE))
             stored(past(row, lane), found)
 
 

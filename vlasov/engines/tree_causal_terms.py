@@ -54,7 +54,7 @@ class CausalTerms:
         cls, q: Array, k: Array, values: Array, logits: Array, *, tolerance: float, begin: int
     ) -> "CausalTerms":
         """With a quarter of the tolerance for the polynomials, and one for pruning."""
-        from vlasov.engines.registers import WIDE  # loads numba
+        from vlasov.engines.registers import TOGETHER, WIDE  # loads numba
 
         trees, d = trees_over(q, k), q.shape[1]
         keys = with_logits(trees.keys, logits * _BINARY)
@@ -62,7 +62,8 @@ class CausalTerms:
         query_rows = _rows(q.T * _BINARY, -_shifts(trees.queries, aims))
         key_rows = _rows(k.T, logits * _BINARY, np.ones(len(k)), values.T)
         dropped = math.log2(tolerance / 4 / len(k))
-        basis, chains = expansion(d, tolerance / 4), causal_basis(d, tolerance / 4, WIDE)
+        basis = expansion(d, tolerance / 4)
+        chains = causal_basis(d, tolerance / 4, WIDE, TOGETHER)
         return cls(trees.queries, keys, query_rows, key_rows, aims, basis, chains, dropped, begin)
 
     @property
