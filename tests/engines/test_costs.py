@@ -75,6 +75,16 @@ def test_clumps_and_points_spread_less_than_a_ball_of_their_radius():
     assert radius_of(_pairs(torch.zeros(1, 10, 2, dtype=torch.float64))) == 0.0
 
 
+@pytest.mark.parametrize("d", [4, 6, 8])
+def test_clumps_of_many_dimensions_spread_as_little_as_trees_need(d):
+    # twenty clumps: the trees are several times faster than the compiled pass, a ball is not
+    clumps, ball = (bench_cloud(kind, 30_000, d, 50.0)[None] for kind in ("clumps", "ball"))
+    assert radius_of(_pairs(clumps)) < 0.7
+    assert radius_of(_pairs(ball)) == pytest.approx(50.0, rel=0.1)
+    assert type(Auto().choice(_pairs(clumps))) is Tree
+    assert type(Auto().choice(_pairs(ball))) is Direct
+
+
 def test_the_spread_of_a_batch_is_that_of_its_widest_member():
     x = torch.cat([_ball(300, 2, 1.0), _ball(300, 2, 50.0)])
     assert radius_of(_pairs(x)) == radius_of(_pairs(x[1:]))
@@ -87,7 +97,7 @@ def test_auto_takes_what_the_number_of_tokens_asks_for(n, kind, cache):
 
 def test_auto_follows_the_table_of_this_machine(cache):
     table = costs.costs()
-    _write(cache, calls=table.calls | {"direct": 1e3}, trees={"2": [[1e3] * 6] * 5})
+    _write(cache, calls=table.calls | {"direct": 1e3}, trees={"2": [[1e3] * 6] * len(table.radii)})
     assert type(Auto().choice(_pairs(_ball(3_000, 2, 4.0)))) is Fused
 
 

@@ -18,8 +18,11 @@ from vlasov.engines.pairs import Pairs
 _SAMPLE = 512
 _MIXED = np.random.default_rng(0).integers(1, 2**40, 8)
 """Factors that give each cell a number of its own; the widest tokens have 8 coordinates."""
-_CELL = 0.75
-"""Side of a cell: below it a polynomial takes the spread of scores at a low degree."""
+_CELL, _SMALL_CELL = 0.75, 0.35
+"""Sides of a cell in up to three dimensions, and in more, where degrees are lower.
+
+Below it a polynomial takes the spread of scores at a low degree.
+"""
 
 
 def radius_of(pairs: Pairs) -> float:
@@ -34,11 +37,12 @@ def _radius(q: Tensor, k: Tensor) -> float:
     if not 0 < radius < math.inf:
         return 0.0
     d, balance = q.shape[-1], math.sqrt(long_k / long_q)
-    filled = math.sqrt(_cells(q * balance) * _cells(k / balance))
+    side = _CELL if d <= 3 else _SMALL_CELL
+    filled = math.sqrt(_cells(q * (balance / side)) * _cells(k / (balance * side)))
     if filled > _SAMPLE / 2:
         return radius
     volume = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
-    return min(radius, _CELL**2 * (filled / volume) ** (2 / d))
+    return min(radius, side**2 * (filled / volume) ** (2 / d))
 
 
 def _sampled(x: Tensor) -> Tensor:
@@ -53,5 +57,5 @@ def _longest(x: Tensor) -> float:
 
 def _cells(x: Tensor) -> int:
     """The number of cells that hold a token; a rare coincidence of two codes does no harm."""
-    corners = (x / _CELL).floor().long().numpy()
+    corners = x.floor().long().numpy()
     return len(np.unique(corners @ _MIXED[: x.shape[-1]]))

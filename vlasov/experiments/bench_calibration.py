@@ -23,7 +23,7 @@ from vlasov.experiments.bench_clouds import bench_cloud
 
 WIDTHS = [1, 2, 3, 4, 6, 8]
 SIZES = [300, 1000, 3000, 10_000, 30_000, 100_000]
-RADII = [1.0, 4.0, 16.0, 64.0, 256.0]
+RADII = [0.25, 0.5, 1.0, 4.0, 16.0, 64.0, 256.0]
 _QUADRATIC: dict[str, Engine] = {"fused": Fused(), "direct": Direct()}
 _PAIRS = {"fused": 2000, "direct": 4000}
 """Tokens on which the pairs of an engine are timed."""
