@@ -12,7 +12,7 @@ take long. The limit is the rate that counting instructions of AVX-512 allows (s
 With --cpu seconds are those of the processor, over all threads: where other work shares it.
 """
 
-__all__ = ["main"]
+__all__ = ["main", "peak_megabytes", "reset_peak"]
 
 import argparse
 import re
@@ -26,7 +26,7 @@ from pathlib import Path
 
 import torch
 from machine import describe
-from peers import ATTENTIONS, Peer, baseline, peers, reference
+from peers import ATTENTIONS, Peer, baseline, peer_seconds, peers, reference
 from torch import Tensor
 
 Clock = Callable[[], float]
@@ -35,6 +35,7 @@ CHECKED_ROWS = 500
 WARM_UP = 2_000
 LIMITS = {("float64", 2): 3.45, ("float32", 2): 8.0, ("float64", 8): 1.9}
 """Gpair/s a core of a softmax."""
+_CLEAR = Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,6 @@ class Row:
         )
 
 
-def seconds(peer: Peer, x: Tensor, clock: Clock) -> float:
-    """One timed call, scaled to all rows."""
-    queries = x[: peer.queries(len(x))]
-    start = clock()
-    peer.field(queries, x)
-    return (clock() - start) * len(x) / len(queries)
-
-
 def repetitions(
     found: list[Peer], x: Tensor, repeats: int, clock: Clock
 ) -> list[dict[str, float]]:
@@ -95,7 +88,7 @@ def repetitions(
     rows = []
     for turn in range(repeats):
         order = found[turn % len(found) :] + found[: turn % len(found)]
-        rows.append({peer.name: seconds(peer, x, clock) for peer in order})
+        rows.append({peer.name: peer_seconds(peer, x, clock) for peer in order})
     return rows
 
 
@@ -106,8 +99,16 @@ def error(peer: Peer, attention: str, x: Tensor) -> float:
     return (found - reference(attention, x[:rows], x)).abs().max().item()
 
 
+def reset_peak() -> None:
+    """Count the peak of memory from what is held now, where the system can."""
+    if _CLEAR.exists():
+        _CLEAR.write_text("5")
+
+
 def peak_megabytes() -> float:
-    """The largest memory this process has held since its peak was last reset."""
+    """The largest memory this process has held since `reset_peak`; else not a number."""
+    if not _CLEAR.exists():
+        return float("nan")
     status = Path("/proc/self/status").read_text()
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
 
@@ -115,16 +116,14 @@ def peak_megabytes() -> float:
 def print_memory(peer: Peer, x: Tensor) -> None:
     """Print the peak of one call above what was held before it; runs in a process of its own."""
     peer.field(x[:WARM_UP], x[:WARM_UP])
-    Path("/proc/self/clear_refs").write_text("5")  # sets the peak to what is held now
+    reset_peak()
     before = peak_megabytes()
     peer.field(x[: peer.queries(len(x))], x)
     print(peak_megabytes() - before)
 
 
 def memory(peer: Peer, case: Case, threads: int) -> float:
-    """Megabytes of one call in a new process; not a number where the system does not tell."""
-    if not Path("/proc/self/clear_refs").exists():
-        return float("nan")
+    """Megabytes of one call in a new process."""
     options = ["--memory-of", peer.name, "--attention", case.attention, "--dtype", case.dtype]
     options += ["--n", str(case.n), "--d", str(case.d), "--threads", str(threads)]
     command = [sys.executable, __file__, *options]

@@ -2,12 +2,15 @@
 
     python benchmarks/metastable.py escape --n 1000 10000 100000 1000000 --seeds 12 12 8 3
     python benchmarks/metastable.py count --n 100000 --beta 9 16 25 49 81 --seeds 4
+    python benchmarks/metastable.py grid --n 100000 --beta 5 9 25 49 --noise 1e-3 --seeds 4
 
 Uniform tokens under softmax attention. `escape`, beta = 5: the time at which the root of
-sum_k |mean e^(ik theta)|^2, k = 1 to 6, reaches 0.4, beside the time at which these modes would
-reach it if each grew at its rate about the uniform law; as n grows, log(n) / (2 lambda), lambda
-the fastest rate. `count`: clusters a gap of 0.5 / sqrt(beta) apart at the time
-12 + log(n / 1000) / (2 lambda), beside the number k of the fastest mode.
+sum_k |mean e^(ik theta)|^2, k up to twice the fastest mode, reaches 0.4, beside the time at which
+these modes would reach it if each grew at its rate about the uniform law; as n grows,
+log(n) / (2 lambda), lambda the fastest rate. `count`: clusters a gap of 0.5 / sqrt(beta) apart at
+the time 12 + log(n / 1000) / (2 lambda), beside the number k of the fastest mode. `grid`: both,
+from evenly spaced tokens with a little noise, at the time 22 + log(a) / lambda, where modes start
+a times lower than those of 800 tokens with noise 1e-3.
 """
 
 __all__ = ["main"]
@@ -25,10 +28,12 @@ from scipy.special import ive
 from torch import Tensor
 
 import vlasov as vl
+from vlasov.observables import Clusters
 
-MODES = 6
 LEVEL = 0.4
 BETA = 5.0
+GRID, NOISE, PATIENCE = 800, 1e-3, 22.0
+"""The displaced grid of the prediction: its tokens, its deviation, when clusters are counted."""
 
 
 def growth(beta: float) -> Float[np.ndarray, " modes"]:
@@ -43,10 +48,10 @@ def fastest(beta: float) -> tuple[int, float]:
     return int(rates.argmax()) + 1, float(rates.max())
 
 
-def amplitudes(points: Tensor) -> Tensor:
-    """The lengths of the first modes."""
+def amplitudes(points: Tensor, beta: float) -> Tensor:
+    """The lengths of the modes up to twice the fastest one."""
     z = torch.view_as_complex(points)
-    return torch.stack([(z**k).mean(-1).abs() for k in range(1, MODES + 1)])
+    return torch.stack([(z**k).mean(-1).abs() for k in range(1, 2 * fastest(beta)[0] + 1)])
 
 
 def equation(beta: float) -> vl.TransformerPDE:
@@ -54,35 +59,71 @@ def equation(beta: float) -> vl.TransformerPDE:
     return vl.TransformerPDE("softmax", beta=beta, geometry="sphere", engine="tree:tolerance=1e-6")
 
 
-def linear_escape(points: Tensor) -> float:
+def clusters(beta: float) -> Clusters:
+    """Their number; the radius is the chord of the gap."""
+    return Clusters(2 * math.sin(0.25 / math.sqrt(beta)))
+
+
+def linear_escape(points: Tensor, beta: float) -> float:
     """The time of escape if every mode went on growing at its rate about the uniform law."""
-    squares = amplitudes(points).square().numpy()
-    grown = 2 * growth(BETA)[:MODES]
+    squares = amplitudes(points, beta).square().numpy()
+    grown = 2 * growth(beta)[: len(squares)]
     return brentq(lambda t: (squares * np.exp(grown * t)).sum() - LEVEL**2, -10, 100)
+
+
+def escape_time(run: vl.Run) -> float:
+    """When the observed amplitude first reaches the level."""
+    amplitude, level = run.observables["amplitude"].log().numpy(), math.log(LEVEL)
+    until = int((amplitude > level).argmax()) + 1
+    return float(np.interp(level, amplitude[:until], run.times.numpy()[:until]))
 
 
 def escape(n: int, seed: int) -> tuple[float, float]:
     """The time of one cloud, and that of its modes on their own."""
     cloud = vl.Cloud.sphere(n=n, d=2, seed=seed)
-    alone = linear_escape(cloud.points)
+    alone = linear_escape(cloud.points, BETA)
     run = vl.simulate(
         equation(BETA), cloud, until=alone + 1, step=0.5, keep="last", save_every=1,
-        observe={"amplitude": lambda cloud: amplitudes(cloud.points).norm()},
+        observe={"amplitude": lambda cloud: amplitudes(cloud.points, BETA).norm()},
     )  # fmt: skip
-    amplitude = run.observables["amplitude"].log().numpy()
-    return float(np.interp(math.log(LEVEL), amplitude, run.times.numpy())), alone
+    return escape_time(run), alone
 
 
 def cluster_count(n: int, beta: float, seed: int) -> int:
     """The clusters of one cloud."""
     _, rate = fastest(beta)
-    clusters = f"clusters:radius={2 * math.sin(0.25 / math.sqrt(beta))}"  # the chord of the gap
     until = 12 + math.log(n / 1000) / (2 * rate)
     run = vl.simulate(
         equation(beta), vl.Cloud.sphere(n=n, d=2, seed=seed), until=until, step=until / 30,
-        keep="last", save_at=(until,), observe=[clusters],
+        keep="last", save_at=(until,), observe={"clusters": clusters(beta)},
     )  # fmt: skip
-    return int(run.observables[clusters][-1])
+    return int(run.observables["clusters"][-1])
+
+
+def grid(n: int, noise: float, seed: int) -> vl.Cloud:
+    """Evenly spaced tokens, each displaced by an angle of this deviation."""
+    generator = torch.Generator().manual_seed(seed)
+    shift = noise * torch.randn(n, generator=generator, dtype=torch.float64)
+    angle = torch.arange(n, dtype=torch.float64) * (2 * math.pi / n) + shift
+    return vl.Cloud(torch.stack([angle.cos(), angle.sin()], dim=-1))
+
+
+def grid_clusters(n: int, noise: float, beta: float, seed: int) -> tuple[int, float, float]:
+    """The clusters of one displaced grid, its time of escape and that of its modes alone.
+
+    Modes start lower by sqrt(n), higher by the noise: they are given the time that this takes.
+    """
+    cloud, (_, rate) = grid(n, noise, seed), fastest(beta)
+    until = PATIENCE + math.log(NOISE / noise * math.sqrt(n / GRID)) / rate
+    run = vl.simulate(
+        equation(beta), cloud, until=until, step=0.5, keep="last", save_every=1,
+        observe={
+            "amplitude": lambda cloud: amplitudes(cloud.points, beta).norm(),
+            "clusters": clusters(beta),
+        },
+    )  # fmt: skip
+    count = int(run.observables["clusters"][-1])
+    return count, escape_time(run), linear_escape(cloud.points, beta)
 
 
 def _escape(ns: list[int], seeds: list[int]) -> None:
@@ -117,20 +158,37 @@ def _count(n: int, betas: list[float], seeds: int) -> None:
         print(f"slope of log clusters against log beta {slope:.3f}; expected 0.5")
 
 
+def _grid(n: int, betas: list[float], noise: float, seeds: int) -> None:
+    print(f"n = {n:,}, deviation {noise:g}")
+    print("beta, k, clusters of each cloud, mean and deviation of the escape time and of what it "
+          "is later than modes on their own, CPU seconds of a cloud")  # fmt: skip
+    for beta in betas:
+        clock, (k, _) = time.process_time(), fastest(beta)
+        found = [grid_clusters(n, noise, beta, seed) for seed in range(seeds)]
+        spent = (time.process_time() - clock) / seeds
+        counts, (times, alone) = [row[0] for row in found], np.array(found).T[1:]
+        late = times - alone
+        row = f"{beta:g}, {k}, {counts}, {times.mean():.2f}, {times.std(ddof=1):.2f}"
+        print(f"{row}, {late.mean():.2f}, {late.std(ddof=1):.2f}, {spent:.1f}", flush=True)
+
+
 def main() -> None:
-    """Print one of the two tables."""
+    """Print one of the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("question", choices=("escape", "count"))
+    parser.add_argument("question", choices=("escape", "count", "grid"))
     parser.add_argument("--n", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--beta", type=float, nargs="+", default=[9.0, 25.0, 49.0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[12])
+    parser.add_argument("--noise", type=float, default=NOISE)
     given = parser.parse_args()
     print(describe())
     if given.question == "escape":
         seeds = given.seeds * len(given.n) if len(given.seeds) == 1 else given.seeds
         _escape(given.n, seeds)
-    else:
+    elif given.question == "count":
         _count(given.n[0], given.beta, given.seeds[0])
+    else:
+        _grid(given.n[0], given.beta, given.noise, given.seeds[0])
 
 
 if __name__ == "__main__":

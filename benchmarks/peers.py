@@ -6,6 +6,7 @@ __all__ = [
     "Peer",
     "baseline",
     "kernel_seconds",
+    "peer_seconds",
     "peers",
     "reference",
     "seconds",
@@ -69,6 +70,12 @@ def kernel_seconds(
     return spent * len(x) / rows
 
 
+def peer_seconds(peer: Peer, x: Tensor, clock: Callable[[], float] = time.perf_counter) -> float:
+    """A peer on as many queries as it is timed on, scaled to all of them."""
+    queries = x[: peer.queries(len(x))]
+    return seconds(lambda: peer.field(queries, x), clock) * len(x) / len(queries)
+
+
 def peers(attention: str, d: int) -> list[Peer]:
     """Those that can compute this field and are installed."""
     at_hand = _SOFTMAX if attention == "softmax" else _SIGMOID
@@ -82,7 +89,7 @@ def baseline(attention: str) -> str:
 
 def reference(attention: str, q: Tensor, x: Tensor) -> Tensor:
     """The velocities by the definition, in float64."""
-    return _weights(attention)(q.double() @ x.double().T) @ x.double()
+    return _row_blocks(attention)(q.double(), x.double())
 
 
 def _weights(attention: str) -> Callable[[Tensor], Tensor]:
@@ -133,8 +140,10 @@ def _row_blocks(attention: str) -> Field:
     weights = _weights(attention)
 
     def field(q: Tensor, x: Tensor) -> Tensor:
-        blocks = q.split(max(1, BLOCK // len(x)))
-        return torch.cat([weights(block @ x.T) @ x for block in blocks])
+        found, rows = torch.empty_like(q), max(1, BLOCK // len(x))
+        for block, part in zip(q.split(rows), found.split(rows), strict=True):
+            part.copy_(weights(block @ x.T) @ x)  # kept results would lie between freed scores
+        return found
 
     return field
 

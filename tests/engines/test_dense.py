@@ -3,13 +3,6 @@ import torch
 from vlasov.engines import Dense
 
 
-def test_no_keys_at_all_give_zero() -> None:
-    q, k = torch.ones(1, 3, 2, dtype=torch.float64), torch.ones(1, 0, 2, dtype=torch.float64)
-    flat = torch.zeros(1, 0, dtype=torch.float64)
-    assert torch.equal(Dense().average(q, k, k, flat), torch.zeros_like(q))
-    assert Dense().log_sum(q, k, flat).isneginf().all()
-
-
 def test_a_kernel_that_overflows_on_hidden_keys_keeps_its_gradient() -> None:
     from vlasov.attention.masks import Explicit
 

@@ -122,13 +122,6 @@ def test_auto_takes_the_compiled_pass_for_many_pairs_only(monkeypatch):
     assert len(seen) == 1
 
 
-def test_empty_clouds_and_rows():
-    q, k, v, logits = _operands(4)
-    found = Direct().average(q, k[:, :0], v[:, :0], logits[:, :0])
-    assert torch.equal(found, torch.zeros_like(q))
-    assert Direct().log_sum(q, k[:, :0], logits[:, :0]).isneginf().all()
-
-
 def test_what_it_cannot_sum_is_refused_by_name():
     q, k, v, logits = _operands(4)
     positions = torch.arange(4.0, dtype=torch.float64)[None]

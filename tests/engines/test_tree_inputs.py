@@ -70,14 +70,6 @@ def test_keys_unlike_queries_in_number(queries, keys):
     _assert_agrees(_normal(queries), _normal(keys, seed=1), _normal(keys, seed=2), logits)
 
 
-def test_no_keys_give_zero_and_no_queries_give_nothing():
-    nothing, some = torch.zeros(1, 0, 2, dtype=torch.float64), _normal(3)
-    empty = torch.zeros(1, 0, dtype=torch.float64)
-    assert torch.equal(Tree().average(some, nothing, nothing, empty), torch.zeros_like(some))
-    assert Tree().log_sum(some, nothing, empty).isneginf().all()
-    assert Tree().average(nothing, some, some, torch.zeros(1, 3).double()).shape == (1, 0, 2)
-
-
 @pytest.mark.parametrize("name", ["q", "k", "v", "logits"])
 def test_nan_is_refused(name):
     parts = {"q": _normal(3), "k": _normal(3), "v": _normal(3), "logits": _normal(3)[..., 0]}
@@ -139,15 +131,6 @@ def test_no_tolerance_is_offered_where_none_would_do():
     x = _outlier(300)
     with pytest.raises(EngineUnsupported, match=r"rounding alone leaves .*Use engine 'direct'"):
         Tree().average(x, x, x, torch.zeros(1, 300, dtype=torch.float64))
-
-
-@pytest.mark.parametrize("engine", [Tree(), Monomials()])
-@pytest.mark.parametrize(("queries", "keys"), [(0, 3), (3, 0), (0, 0)])
-def test_sums_of_nothing_are_those_of_dense(engine, queries, keys):
-    q, k = torch.zeros(2, queries, 2).double(), torch.zeros(2, keys, 2).double()
-    operands = (q, k, k, torch.zeros(2, keys).double())
-    wanted, found = (e.average_and_log_sum(*operands) for e in (Dense(), engine))
-    assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
 @pytest.mark.parametrize("engine", [Tree(), Monomials()])

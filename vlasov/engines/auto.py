@@ -15,6 +15,8 @@ from vlasov.engines.certified_engine import require_tolerance
 from vlasov.engines.cheapest import cheapest
 from vlasov.engines.direct import Direct, pair_reach
 from vlasov.engines.fused import Fused, obstacle
+from vlasov.engines.input_checks import KEYS, QUERIES, require_operands
+from vlasov.engines.pair_checks import require_fitting
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.tiled import Tiled
 from vlasov.engines.tree import Tree
@@ -61,6 +63,7 @@ class Auto(Engine):
 
     def prepared(self, q: Queries, k: Keys, *, mask: Visibility | None = None) -> PreparedSum:
         """Trees are kept where they are chosen; the choice is made at every sum."""
+        require_operands(self.name, {QUERIES: q, KEYS: k}, mask)
         return _Prepared(self, q, k, mask, Tree(self.tolerance).prepared(q, k, mask=mask))
 
     def _average(self, pairs: Pairs) -> Tensor:
@@ -78,9 +81,11 @@ class Auto(Engine):
     def _leader_average(self, pairs: Pairs, tie: float) -> Tensor:
         return _TILED._leader_average(pairs, tie)
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
         size = {"queries": queries, "keys": keys, "width": width, "itemsize": itemsize}
-        return max(one.memory(**size) for one in (_DIRECT, _FUSED, _TILED, Tree()))
+        return max(one.memory(**size, mask=mask) for one in (_DIRECT, _FUSED, _TILED, Tree()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +93,16 @@ class _Prepared(PreparedSum):
     trees: PreparedSum
 
     def log_sum(self, key_logits: KeyLogits) -> Float[Tensor, "*batch nq"]:
-        best = self.trees if self._by_trees(key_logits) else super()
+        best = self.trees if self._by_trees(self.k, key_logits) else super()
         return best.log_sum(key_logits)
 
     def average(self, v: Values, key_logits: KeyLogits) -> Float[Tensor, "*batch nq dv"]:
-        best = self.trees if self._by_trees(key_logits) else super()
+        best = self.trees if self._by_trees(v, key_logits) else super()
         return best.average(v, key_logits)
 
-    def _by_trees(self, key_logits: Tensor) -> bool:
-        pairs = Pairs(self.q, self.k, self.k, key_logits, self.mask)
+    def _by_trees(self, v: Tensor, key_logits: Tensor) -> bool:
+        pairs = Pairs(self.q, self.k, v, key_logits, self.mask)
+        require_fitting(self.engine.name, pairs)
         return isinstance(self.engine, Auto) and isinstance(self.engine.choice(pairs), Tree)
 
 

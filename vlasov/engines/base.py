@@ -18,6 +18,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vlasov._shapes import KeyLogits, Keys, Queries, Values
+from vlasov.engines.input_checks import KEYS, QUERIES, require_operands
+from vlasov.engines.pair_checks import require_pairs
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.visibility import Visibility
 
@@ -27,7 +29,12 @@ PairKernel = Callable[[Tensor], Tensor]
 class Engine(abc.ABC):
     """Evaluates sums over a cloud: the only place where memory, speed and error are discussed.
 
-    A new engine implements the four hooks on `Pairs`; number formats and centring are done here.
+    A new engine implements the four hooks on `Pairs`; input is checked, number formats and
+    centring are done here.
+
+    Every sum raises `ShapeMismatch`, `InvalidValue` or `NotFinite` for tensors that make no sum,
+    the same ones for every engine (`input_checks`), and `EngineUnsupported` for a sum that this
+    engine cannot evaluate.
     """
 
     name: ClassVar[str]
@@ -44,8 +51,8 @@ class Engine(abc.ABC):
         mask: Visibility | None = None,
     ) -> Float[Tensor, "*batch nq dv"]:
         r"""The average :math:`\sum_j p_{ij} v_j`, :math:`p_i = \mathrm{softmax}_j(s_{ij})`."""
-        pairs = Pairs(q, k, v, key_logits, mask).working()
-        if _centrable(pairs):
+        pairs = require_pairs(self.name, Pairs(q, k, v, key_logits, mask))
+        if pairs.mask is None:
             pairs, _ = pairs.centred()
         return self._average(pairs).to(v.dtype)
 
@@ -53,8 +60,8 @@ class Engine(abc.ABC):
         self, q: Queries, k: Keys, key_logits: KeyLogits, *, mask: Visibility | None = None
     ) -> Float[Tensor, "*batch nq"]:
         r"""The logarithm :math:`\log \sum_j e^{s_{ij}}`."""
-        pairs = Pairs(q, k, k, key_logits, mask).working()
-        if not _centrable(pairs):
+        pairs = require_pairs(self.name, Pairs(q, k, k, key_logits, mask))
+        if pairs.mask is not None:
             return self._log_sum(pairs).to(q.dtype)
         pairs, centre = pairs.centred()
         return (self._log_sum(pairs) + (pairs.q * centre).sum(-1)).to(q.dtype)
@@ -69,8 +76,8 @@ class Engine(abc.ABC):
         mask: Visibility | None = None,
     ) -> tuple[Float[Tensor, "*batch nq dv"], Float[Tensor, "*batch nq"]]:
         """What `average` and `log_sum` return, in one pass where the engine has one."""
-        pairs = Pairs(q, k, v, key_logits, mask).working()
-        if not _centrable(pairs):
+        pairs = require_pairs(self.name, Pairs(q, k, v, key_logits, mask))
+        if pairs.mask is not None:
             average, log_sum = self._average_and_log_sum(pairs)
             return average.to(v.dtype), log_sum.to(q.dtype)
         pairs, centre = pairs.centred()
@@ -92,7 +99,8 @@ class Engine(abc.ABC):
         The scores are without key logits: :math:`s_{ij} = \langle q_i, k_j\rangle` less the
         penalty of the mask.
         """
-        return self._pair_sum(pair, Pairs(q, k, v, log_w, mask).working()).to(v.dtype)
+        pairs = require_pairs(self.name, Pairs(q, k, v, log_w, mask))
+        return self._pair_sum(pair, pairs).to(v.dtype)
 
     def leader_average(
         self,
@@ -108,13 +116,15 @@ class Engine(abc.ABC):
 
         A tie is within `tie` times the largest absolute score of the row.
         """
-        return self._leader_average(Pairs(q, k, v, log_w, mask).working(), tie).to(v.dtype)
+        pairs = require_pairs(self.name, Pairs(q, k, v, log_w, mask))
+        return self._leader_average(pairs, tie).to(v.dtype)
 
     def prepared(self, q: Queries, k: Keys, *, mask: Visibility | None = None) -> "PreparedSum":
         """The sums over these queries and keys, for key logits that change from call to call.
 
         An engine that sorts tokens does so once.
         """
+        require_operands(self.name, {QUERIES: q, KEYS: k}, mask)
         return PreparedSum(self, q, k, mask)
 
     def within(self, tolerance: float) -> "Engine":
@@ -137,8 +147,10 @@ class Engine(abc.ABC):
     def _leader_average(self, pairs: Pairs, tie: float) -> Tensor: ...
 
     @abc.abstractmethod
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:
-        """Bytes needed beyond the inputs for one sum without gradients.
+    def memory(
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
+        """Bytes needed beyond the inputs for one sum without gradients, the largest one.
 
         Heads and batch members count as queries; `keys` is the number that one query meets.
         """
@@ -163,7 +175,3 @@ class PreparedSum:
     def average(self, v: Values, key_logits: KeyLogits) -> Float[Tensor, "*batch nq dv"]:
         """The averages of values under these key logits."""
         return self.engine.average(self.q, self.k, v, key_logits, mask=self.mask)
-
-
-def _centrable(pairs: Pairs) -> bool:
-    return pairs.mask is None and pairs.k.shape[-2] > 0

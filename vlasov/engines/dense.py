@@ -5,7 +5,7 @@ r"""The reference engine: it stores the n × n matrix of scores.
 Derivatives of every order flow. About three matrices of n × n numbers are alive at once.
 """
 
-__all__ = ["Dense"]
+__all__ = ["Dense", "matrices"]
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.pairs import Pairs
+from vlasov.engines.visibility import Visibility
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,11 @@ class Dense(Engine):
 
     def _average(self, pairs: Pairs) -> Tensor:
         weights, total, _ = _exponentials(pairs)
-        return (weights @ pairs.v) / torch.where(total == 0, 1.0, total)
+        return (weights @ pairs.v) / total.clamp_min(1.0)
 
     def _log_sum(self, pairs: Pairs) -> Tensor:
         _, total, top = _exponentials(pairs)
-        blind = total == 0
-        logarithm = top + torch.where(blind, 1.0, total).log()
-        return torch.where(blind, -torch.inf, logarithm).squeeze(-1)
+        return (top + total.clamp_min(1.0).log()).squeeze(-1)
 
     def _pair_sum(self, pair: PairKernel, pairs: Pairs) -> Tensor:
         scores, visible = _scores(pairs)
@@ -52,12 +51,18 @@ class Dense(Engine):
         leaders = scores >= scores.amax(-1, keepdim=True) - tie * size
         # Equal scores: among the leaders only the weights count.
         chosen = torch.where(leaders & ~hidden, pairs.logits.unsqueeze(-2), -torch.inf)
-        weights = (chosen - _finite_top(chosen)).exp()
-        total = weights.sum(-1, keepdim=True)
-        return (weights @ pairs.v) / torch.where(total == 0, 1.0, total)
+        weights = (chosen - _finite(chosen.detach().amax(-1, keepdim=True))).exp()
+        return (weights @ pairs.v) / weights.sum(-1, keepdim=True).clamp_min(1.0)
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
-        return 3 * queries * keys * itemsize + queries * width * itemsize
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
+        return int(matrices(mask) * queries * keys + queries * width) * itemsize
+
+
+def matrices(mask: Visibility | None) -> float:
+    """How many numbers are alive at once for a query and a key, in a pair sum."""
+    return 3.0 if mask is None else 4.25
 
 
 def _scores(pairs: Pairs) -> tuple[Tensor, Tensor | None]:
@@ -72,21 +77,20 @@ def _scores(pairs: Pairs) -> tuple[Tensor, Tensor | None]:
 def _exponentials(pairs: Pairs) -> tuple[Tensor, Tensor, Tensor]:
     """Weights relative to the row's largest, their sum, and the logarithm of that scale.
 
-    Hidden keys are ``-inf`` before the exponential: weight and gradient are exactly 0.
+    Where nothing is seen the sum is 0 and the scale ``-inf``; else the sum is at least 1, the
+    largest weight. Hidden keys are ``-inf`` before the exponential: weight and gradient are
+    exactly 0.
     """
     scores, visible = _scores(pairs)
     scores = scores + pairs.logits.unsqueeze(-2)
     if visible is not None:
         scores = torch.where(visible, scores, -torch.inf)
-    top = _finite_top(scores)
+    top = scores.detach().amax(-1, keepdim=True)
     # In place: `scores` is new, and no gradient needs it as it was.
-    weights = scores.sub_(top).exp_()
+    weights = scores.sub_(_finite(top)).exp_()
     return weights, weights.sum(-1, keepdim=True), top
 
 
-def _finite_top(scores: Tensor) -> Tensor:
-    """The largest of each row, detached; 0 for a row in which nothing is seen."""
-    if scores.shape[-1] == 0:
-        return scores.new_zeros(*scores.shape[:-1], 1)
-    top = scores.detach().amax(-1, keepdim=True)
-    return torch.where(top.isneginf(), 0.0, top)
+def _finite(top: Tensor) -> Tensor:
+    """The largest of each row, finite where nothing is seen: ``-inf`` less itself is NaN."""
+    return top.clamp_min(torch.finfo(top.dtype).min)

@@ -33,6 +33,7 @@ from vlasov.engines.pairs import Pairs
 from vlasov.engines.prefixes import masked_sums
 from vlasov.engines.threads import in_threads
 from vlasov.engines.tiled import Tiled
+from vlasov.engines.visibility import Visibility
 from vlasov.errors import EngineUnsupported
 
 _FUSED: Engine = Fused()
@@ -103,8 +104,11 @@ class Direct(Engine):
     def _leader_average(self, pairs: Pairs, tie: float) -> Tensor:
         raise _refusal("the average over leaders")
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
-        return 8 * max(queries, keys) * (width + 1) * itemsize + 2**22
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
+        tokens = max(queries, keys) * (7 if mask is None else 8)
+        return (2 * queries + tokens) * (width + 1) * itemsize + 2**22
 
 
 def _refusal(what: str) -> EngineUnsupported:

@@ -9,6 +9,7 @@ A log-sum with gradients (or on CUDA) takes the row blocks of ``tiled``. First d
 __all__ = ["Fused", "obstacle"]
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -63,8 +64,11 @@ class Fused(Engine):
     def _leader_average(self, pairs: Pairs, tie: float) -> Tensor:
         raise _refusal("the average over leaders")
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
-        return (3 * queries + 2 * max(queries, keys)) * (width + 1) * itemsize + 2**22
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
+        tokens = max(queries, keys) * (2 if mask is None else 3)
+        return (queries + tokens) * (width + 1) * itemsize + 2**22
 
 
 def _refusal(what: str) -> EngineUnsupported:
@@ -103,9 +107,9 @@ class _Kernel:
         logits = pairs.logits
         if self.ignores_constants and _constant(logits):
             return self._on_four_axes(pairs, None, triangular)
-        absent = logits.isneginf()
-        if not bool(absent.any()):
+        if logits.detach().amin().item() > -math.inf:
             return self._with_logits(pairs, triangular)
+        absent = logits.isneginf()
         pairs = dataclasses.replace(pairs, logits=torch.where(absent, _floor(pairs), logits))
         blind = absent.long().cumprod(-1).bool() if triangular else absent.all(-1, keepdim=True)
         return torch.where(blind.unsqueeze(-1), self.unseen, self._with_logits(pairs, triangular))
@@ -122,7 +126,9 @@ class _Kernel:
             width = -(-width // 8) * 8  # torch's kernels for CUDA ask for aligned widths
         q, k, v = (_four(_padded(x, width), batch) for x in (pairs.q, pairs.k, pairs.v))
         total = self.call(q, k, v, None if row is None else _four(row, batch), triangular)
-        return total[..., : pairs.v.shape[-1]].reshape(*batch, *total.shape[-2:-1], -1)
+        if total.shape[-1] > pairs.v.shape[-1]:
+            total = total[..., : pairs.v.shape[-1]]
+        return total.reshape(*batch, *total.shape[-2:])
 
 
 def _padded(x: Tensor, width: int) -> Tensor:
@@ -133,14 +139,19 @@ def _padded(x: Tensor, width: int) -> Tensor:
 def _four(x: Tensor, batch: torch.Size) -> Tensor:
     """Shape (members, heads, tokens, width); no copy is made of what a batch already has."""
     heads = batch[-1] if batch else 1
-    return x.expand(*batch, *x.shape[-2:]).reshape(-1, heads, *x.shape[-2:])
+    if x.shape[:-2] != batch:
+        x = x.expand(*batch, *x.shape[-2:])
+    x = x.reshape(-1, heads, *x.shape[-2:])
+    # Torch's kernel for log-sums takes the numbers of a row for neighbours, unasked.
+    return x if x.stride(-1) == 1 else x.contiguous()
 
 
 def _constant(logits: Tensor) -> bool:
     """Whether the logits cancel in an average; false for keys that are all absent."""
     if torch.is_grad_enabled() and logits.requires_grad:
         return False
-    return bool((logits - logits[..., :1] == 0).all())
+    lowest, highest = logits.aminmax()
+    return -math.inf < lowest.item() == highest.item()
 
 
 def _floor(pairs: Pairs) -> Tensor:

@@ -3,11 +3,10 @@
 __all__ = ["members", "present", "require_finite"]
 
 import itertools
-import math
 from collections.abc import Iterator
 
+from vlasov.engines.pair_checks import require_finite
 from vlasov.engines.pairs import Pairs
-from vlasov.errors import NotFinite
 
 
 def members(pairs: Pairs) -> Iterator[Pairs]:
@@ -27,16 +26,3 @@ def present(pairs: Pairs) -> Pairs:
     if bool(there.all()):
         return pairs
     return Pairs(pairs.q, pairs.k[there], pairs.v[there], pairs.logits[there])
-
-
-def require_finite(engine: str, pairs: Pairs) -> None:
-    """Refuse what has no bound.
-
-    Raises:
-        NotFinite: for tokens that are not finite, or logits that are NaN or plus infinity.
-    """
-    finite = all(bool(x.isfinite().all()) for x in (pairs.q, pairs.k, pairs.v))
-    if not (finite and bool((pairs.logits < math.inf).all())):
-        raise NotFinite(
-            f"Engine '{engine}' needs finite tokens but found NaN or infinity; repair them."
-        )

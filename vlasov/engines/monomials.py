@@ -29,6 +29,7 @@ from vlasov.engines.engine_report import note
 from vlasov.engines.members import members, present, require_finite
 from vlasov.engines.monomial_sums import monomial_sum, plan_of
 from vlasov.engines.pairs import Pairs
+from vlasov.engines.visibility import Visibility
 from vlasov.errors import EngineUnsupported
 
 _WIDEST = 16
@@ -82,8 +83,10 @@ class Monomials(CertifiedEngine):
         note(replace(found.report, bound=found.bound * scale, log_bound=log_bound))
         return torch.cat([found.averages * scale, logs.unsqueeze(-1)], dim=-1)
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
-        return 8 * 8 * max(queries, keys) * (width + 1) + 2**27
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
+        return 8 * 10 * max(queries, keys) * (width + 1) + 2**24
 
 
 def _obstacle(pairs: Pairs) -> str | None:

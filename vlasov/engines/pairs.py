@@ -10,6 +10,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -40,6 +41,11 @@ class Pairs:
         shapes = {x.shape[:-2] for x in (self.q, self.k, self.v)} | {self.logits.shape[:-1]}
         return shapes.pop() if len(shapes) == 1 else torch.broadcast_shapes(*shapes)
 
+    @cached_property
+    def longest_key(self) -> Float[Tensor, "*#batch one one"]:
+        """The largest norm of a key, as a constant."""
+        return _longest(self.k.detach())
+
     @property
     def wants_gradient(self) -> bool:
         """Whether a derivative will be asked of the sum."""
@@ -67,9 +73,13 @@ class Pairs:
         """
         k = self.k.detach()
         centre = k.mean(dim=-2, keepdim=True)
-        lowers = _longest(k - centre) < _longest(k)
-        centre = torch.where(lowers, centre, 0.0)
-        return dataclasses.replace(self, k=self.k - centre), centre
+        moved = k - centre
+        lowers = _longest(moved) < self.longest_key
+        if not bool(lowers if lowers.numel() == 1 else lowers.all()):
+            centre = torch.where(lowers, centre, 0.0)
+            moved = k - centre
+        k = self.k - centre if self.k.requires_grad else moved
+        return Pairs(self.q, k, self.v, self.logits, self.mask), centre
 
     def value_scale(self) -> float:
         """A power of two near the largest value: squares of values over it stay in range."""

@@ -31,6 +31,7 @@ from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.batches import Batches
 from vlasov.engines.certified_engine import require_tolerance
 from vlasov.engines.pairs import Pairs
+from vlasov.engines.visibility import Visibility
 from vlasov.errors import EngineUnsupported, InvalidValue
 
 _NORMALISERS = ("full", "batch")
@@ -121,10 +122,15 @@ class RandomBatch(Engine):
         q, k, v = (batches.split(x) for x in (pairs.q, pairs.k, pairs.v))
         return batches, Pairs(q, k, v, batches.split(pairs.logits.unsqueeze(-1)).squeeze(-1))
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
         size = {"queries": queries, "keys": keys, "width": width, "itemsize": itemsize}
         scores = queries * (4 * min(2 * self.p, keys) + 6 * width + 6) * itemsize
-        return scores + (Auto().memory(**size) if self.normaliser == "full" else 0)
+        if self.normaliser == "batch":
+            return scores
+        # The batches wait while all tokens are summed.
+        return max(scores, Auto().memory(**size, mask=mask) + queries * 3 * width * itemsize)
 
 
 def _general(tolerance: float) -> Engine:

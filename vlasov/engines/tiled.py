@@ -12,9 +12,10 @@ from typing import ClassVar
 from torch import Tensor
 
 from vlasov.engines.base import Engine, PairKernel
-from vlasov.engines.dense import Dense
+from vlasov.engines.dense import Dense, matrices
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.rows import BlockSum, sum_by_rows
+from vlasov.engines.visibility import Visibility
 from vlasov.errors import InvalidValue
 
 # Scores in a block: fits the cache; a block of 2**20 and more is 3-4 times slower (page faults).
@@ -51,6 +52,9 @@ class Tiled(Engine):
         row = pairs.batch.numel() * pairs.k.shape[-2]
         return sum_by_rows(block_sum, pairs, self.rows or max(1, _BLOCK // max(row, 1)))
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
-        block = max(_BLOCK, max(self.rows, 1) * queries)
-        return 3 * block * itemsize + 2 * queries * width * itemsize
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
+        tokens = max(queries, keys)
+        block = max(_BLOCK, max(self.rows, 1) * tokens)
+        return int(matrices(mask) * block + (2 * queries + 2 * tokens) * width) * itemsize

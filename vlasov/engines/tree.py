@@ -28,7 +28,9 @@ from vlasov._shapes import Keys, Queries
 from vlasov.engines.base import PreparedSum
 from vlasov.engines.certified import certified_whole
 from vlasov.engines.certified_engine import CertifiedEngine
+from vlasov.engines.fitting_sum import FittingSum
 from vlasov.engines.fused import obstacle
+from vlasov.engines.input_checks import KEYS, QUERIES, require_operands
 from vlasov.engines.members import members
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.prefixes import masked_sums
@@ -36,6 +38,10 @@ from vlasov.engines.tree_halves import causal_sums
 from vlasov.engines.visibility import Visibility
 
 _WIDEST = 8
+_NUMBERS = 18
+"""Numbers that are kept for a coordinate of a token."""
+_CAUSAL = 3.5
+"""Times as many in causal order."""
 
 
 def branches(pairs: Pairs) -> str | None:
@@ -58,12 +64,13 @@ class Tree(CertifiedEngine):
 
     def prepared(self, q: Queries, k: Keys, *, mask: Visibility | None = None) -> PreparedSum:
         """Both trees, grown once; a masked sum is not prepared."""
+        require_operands(self.name, {QUERIES: q, KEYS: k}, mask)
         logits = torch.zeros(k.shape[:-1], dtype=k.dtype, device=k.device)
-        if mask is not None or branches(Pairs(q, k, k, logits)) or not k.shape[-2]:
+        if mask is not None or branches(Pairs(q, k, k, logits)):
             return PreparedSum(self, q, k, mask)
         from vlasov.engines.tree_prepared import PreparedTrees
 
-        return PreparedTrees(self, q, k, None, self.tolerance)
+        return FittingSum(self, q, k, None, PreparedTrees(self, q, k, None, self.tolerance))
 
     def _sums(self, pairs: Pairs) -> Tensor:
         what = branches(pairs)
@@ -81,5 +88,9 @@ class Tree(CertifiedEngine):
         joined = [torch.cat([x.averages, x.logs.unsqueeze(-1)], dim=-1) for x in found]
         return torch.stack(joined).reshape(shape).to(pairs.q.dtype)
 
-    def memory(self, *, queries: int, keys: int, width: int, itemsize: int) -> int:  # noqa: D102
-        return 8 * 8 * max(queries, keys) * (2 * width + 3) + 2**26
+    def memory(  # noqa: D102
+        self, *, queries: int, keys: int, width: int, itemsize: int, mask: Visibility | None = None
+    ) -> int:
+        walks = mask is not None and mask.causal
+        whole = 8 * _NUMBERS * max(queries, keys) * width
+        return int(whole * (_CAUSAL if walks else 1)) + 2**23

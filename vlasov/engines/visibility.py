@@ -47,6 +47,20 @@ class Visibility:
             return False
         return self.matrix is None or torch.equal(self.matrix, self.matrix.mT)
 
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Every tensor of the record."""
+        found = (self.query_positions, self.key_positions, self.slope, self.matrix)
+        return tuple(x for x in found if x is not None)
+
+    @property
+    def batch_shapes(self) -> tuple[torch.Size, ...]:
+        """The axes of each tensor before those of queries and keys."""
+        matrix, slope = self.matrix, self.slope
+        shapes = [x.shape[:-1] for x in (self.query_positions, self.key_positions)]
+        shapes += [] if slope is None else [slope.shape]
+        return (*shapes, *([] if matrix is None else [matrix.shape[:-2]]))
+
     def rows(self, rows: slice) -> "Visibility":
         """The same record for some of the queries."""
         matrix = None if self.matrix is None else self.matrix[..., rows, :]

@@ -11,6 +11,7 @@ Source: spec 1.1, 1.2.
 __all__ = ["carried"]
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -24,7 +25,7 @@ from vlasov.errors import NotFinite
 from vlasov.geometry import Euclid
 from vlasov.integration import FixedStep, Plan, Problem, build_method, integrate
 from vlasov.pde import TransformerPDE
-from vlasov.pde.field import Force
+from vlasov.pde.field import Force, surviving
 from vlasov.projections import ParameterPath
 
 
@@ -85,6 +86,9 @@ class _JointField:
         return cls(pde, pde.path(cloud), terms, cloud.log_weights[None], cloud.n, inner, outer)
 
     def __call__(self, t: float | Tensor, x: Tensor) -> Tensor:
+        return surviving(partial(self._velocity, t), x)
+
+    def _velocity(self, t: float | Tensor, x: Tensor) -> Tensor:
         maps = self.path.at(t)
         q, k, v = maps.project(x)
         sources = _Sources(

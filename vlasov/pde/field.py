@@ -5,8 +5,9 @@ r"""The velocity of every token of a cloud, as a plain callable ``(t, x) -> dx/d
 with :math:`T_x` the projection on the tangent space of the geometry (Eq. of spec section 1.1).
 """
 
-__all__ = ["Force", "MomentumField", "ParticleField", "Smooth", "Velocity"]
+__all__ = ["Force", "MomentumField", "ParticleField", "Smooth", "Velocity", "surviving"]
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -46,6 +47,9 @@ class AttentionForce:
 
     `smooth_values` and `smooth_seen` change the values (*batch, h, n, k) and what the heads saw
     of them, before the output maps.
+
+    A system beyond the number format, where a step of an integrator can lead, has the velocity NaN
+    and changes nothing for the other members of a batch.
     """
 
     attention: Attention
@@ -58,6 +62,9 @@ class AttentionForce:
     smooth_seen: Smooth | None = None
 
     def __call__(self, t: float | Tensor, x: Points) -> Points:
+        return surviving(partial(self._seen, t), x)
+
+    def _seen(self, t: float | Tensor, x: Tensor) -> Tensor:
         maps = self.projections.at(t)
         q, k, v = maps.project(x)
         v = v if self.smooth_values is None else self.smooth_values(v)
@@ -65,6 +72,15 @@ class AttentionForce:
             q, k, v, self.log_w, self.engine, beta=self.beta, mask=self.mask
         )
         return maps.gather(seen if self.smooth_seen is None else self.smooth_seen(seen))
+
+
+def surviving(velocity: Smooth, x: Points) -> Points:
+    """A velocity that is NaN for the systems that are, or whose queries and keys may overflow."""
+    room = torch.finfo(x.dtype).max / 2**20
+    if torch.linalg.vector_norm(x.detach(), math.inf).item() < room:
+        return velocity(x)
+    lost = ~(x.detach().abs().amax((-2, -1), keepdim=True) < room)
+    return torch.where(lost, torch.nan, velocity(torch.where(lost, 0.0, x)))
 
 
 def _total(forces: tuple[Force, ...], t: float | Tensor, x: Tensor) -> Tensor:

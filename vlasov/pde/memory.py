@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from vlasov.cloud import Cloud
-from vlasov.engines import ENGINES, Engine
+from vlasov.engines import ENGINES, Engine, Visibility
 from vlasov.errors import TooLittleMemory
 
 
@@ -23,7 +23,9 @@ def available_memory(device: torch.device) -> int | None:
     return int(lines["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in lines else None
 
 
-def require_memory(engine: Engine, cloud: Cloud, *, heads: int) -> None:
+def require_memory(
+    engine: Engine, cloud: Cloud, *, heads: int, mask: Visibility | None = None
+) -> None:
     """Refuse a sum that would not fit.
 
     Raises:
@@ -37,10 +39,10 @@ def require_memory(engine: Engine, cloud: Cloud, *, heads: int) -> None:
         "itemsize": max(cloud.points.element_size(), 4),
     }
     free = available_memory(cloud.points.device)
-    need = engine.memory(**size)
+    need = engine.memory(**size, mask=mask)
     if free is None or need <= free:
         return
-    fitting = [name for name in ENGINES if ENGINES[name]().memory(**size) <= free]
+    fitting = [name for name in ENGINES if ENGINES[name]().memory(**size, mask=mask) <= free]
     remedy = f"use engine='{fitting[0]}'" if fitting else "use fewer tokens"
     raise TooLittleMemory(
         f"Engine '{engine.name}' needs {need / 1e9:.3g} GB for {cloud.n} tokens but "

@@ -141,15 +141,10 @@ class TransformerPDE:
             TooLittleMemory: if the engine would need more memory than is free.
         """
         path = self.path(cloud)
-        require_memory(self.engine, cloud, heads=path.heads)
-        attention = AttentionForce(
-            self.attention,
-            path,
-            self.engine,
-            cloud.log_weights[..., None, :],
-            self.beta,
-            self.visibility(cloud),
-        )
+        mask = self.visibility(cloud)
+        require_memory(self.engine, cloud, heads=path.heads, mask=mask)
+        log_w = cloud.log_weights[..., None, :]
+        attention = AttentionForce(self.attention, path, self.engine, log_w, self.beta, mask)
         local = tuple(
             term.bind(cloud.points) for term in self.terms if not isinstance(term, Momentum)
         )
