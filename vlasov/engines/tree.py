@@ -40,7 +40,7 @@ from vlasov.engines.visibility import Visibility
 _WIDEST = 8
 _NUMBERS = 18
 """Numbers that are kept for a coordinate of a token."""
-_CAUSAL = 3.5
+_CAUSAL = 3.2
 """Times as many in causal order."""
 
 

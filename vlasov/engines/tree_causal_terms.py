@@ -59,7 +59,8 @@ class CausalTerms:
         trees, d = trees_over(q, k), q.shape[1]
         keys = with_logits(trees.keys, logits * _BINARY)
         aims = _seen_keys(trees.queries, keys, begin)
-        query_rows = _rows(q.T * _BINARY, -_shifts(trees.queries, aims))
+        query_rows = _rows(q.T, -_shifts(trees.queries, aims))
+        query_rows[:d] *= _BINARY
         key_rows = _rows(k.T, logits * _BINARY, np.ones(len(k)), values.T)
         dropped = math.log2(tolerance / 4 / len(k))
         basis = expansion(d, tolerance / 4)
@@ -146,9 +147,11 @@ def _seen_keys(queries: Grown, keys: Grown, begin: int) -> Array:
 
 def _rows(*parts: Array) -> Array:
     """The rows one after the other, each in one piece."""
-    found = np.vstack(parts)
-    rows = spacious(*found.shape)
-    rows[:] = found
+    parts = tuple(np.atleast_2d(part) for part in parts)
+    rows, begin = spacious(sum(map(len, parts)), parts[0].shape[1]), 0
+    for part in parts:
+        rows[begin : begin + len(part)] = part
+        begin += len(part)
     return rows
 
 

@@ -2,6 +2,7 @@
 
 __all__ = ["causal_totals", "seen_totals"]
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,10 +16,12 @@ from vlasov.engines.tree_positions import Descent, Ranked, levels_of, ranked
 Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 
-_TASK_LEVEL = 3
-"""Subtrees of queries on this level are tasks for the threads."""
+_TASKS = 16
+"""Tasks for the threads."""
+_SHARED, _DEAR = 0.3, 0.1
+"""A query node with more of the work at a key level, and of all, is shared by threads,"""
 _RANGES = 16
-"""Ranges of positions into which expansions above it are cut for them."""
+"""which take ranges of its positions: moments are then gathered twice."""
 _ITEMS = 64
 _TOGETHER = 8
 """Queries that are summed directly together, each key being read once for all."""
@@ -33,48 +36,66 @@ def causal_totals(terms: CausalTerms, block: int) -> tuple[Array, Array]:
     levels, near = levels_of(nodes[:, 1]), np.arange(len(nodes)) >= len(expanded)
     sums = np.zeros((len(queries.levels), terms.channels, terms.count))
     descent = Descent(terms.keys, terms.key_rows)  # keys of all levels would take much memory
-    _Work(terms, blocks, queries, descent.to(0), sums).sum_own()
+    dear = _DEAR * float(_costs(terms, expanded).sum())
+    _Work(terms, blocks, dear, queries, descent.to(0), sums).sum_own()
     for level in np.unique(levels).tolist():
-        work = _Work(terms, blocks, queries, descent.to(level), sums)
+        work = _Work(terms, blocks, dear, queries, descent.to(level), sums)
         work.expand(items[(levels == level) & ~near])
         work.sum_near(items[(levels == level) & near])
     return queries.by_position(sums), counts
 
 
-def _tasks(nodes: Integers) -> Integers:
-    """The task that has the queries of each node; -1 for those that several tasks share."""
-    deeper = levels_of(nodes) - _TASK_LEVEL
-    return np.where(deeper < 0, -1, ((nodes + 1) >> np.maximum(deeper, 0)) - 2**_TASK_LEVEL)
+def _costs(terms: CausalTerms, items: Integers) -> Array:
+    """What expansions cost: terms times tokens."""
+    spans = terms.queries.spans[items[:, 0]], terms.keys.spans[items[:, 1]]
+    tokens = sum(x[:, 1] - x[:, 0] for x in spans)
+    return tokens * terms.basis.table[1, items[:, 2]]
+
+
+def _tasks(nodes: Integers, costs: Array, dear: float) -> Integers:
+    """A task for each item, that of all items of its query node: they add to the same sums.
+
+    Tasks cost about the same, the dearest nodes coming first. -1 for nodes that have so much of
+    the work, and are so dear, that threads share them.
+    """
+    _, group = np.unique(nodes, return_inverse=True)
+    whole = np.bincount(group, costs)
+    rank = np.empty(len(whole), dtype=np.int64)
+    rank[np.argsort(-whole, kind="stable")] = np.arange(len(whole))
+    place = rank % (2 * _TASKS)  # dealt forwards, then backwards
+    task = np.minimum(place, 2 * _TASKS - 1 - place)
+    return np.where(whole > max(_SHARED * whole.sum(), dear), -1, task)[group]
 
 
 class _Work(NamedTuple):
     """What the compiled loops take.
 
-    Blocks are (first query, size of a block, tokens).
+    Blocks are (first query, size of a block, tokens). Expansions of a query node of a key level
+    that cost more than `dear` are shared by threads, if they are much of the level.
     """
 
     terms: CausalTerms
     blocks: tuple[int, int, int]
+    dear: float
     queries: Ranked
     keys: Ranked
     sums: Array
 
     def expand(self, items: Integers) -> None:
         """Add expansions, those of a task one after the other."""
-        tasks = _tasks(items[:, 0])
+        tasks = _tasks(items[:, 0], _costs(self.terms, items), self.dear)
         for i in np.flatnonzero(tasks < 0):
             self._expand_in_ranges(items[i : i + 1])
-        in_threads(lambda r: [self._expand(items[tasks == i]) for i in range(*r)], 2**_TASK_LEVEL)
+        in_threads(lambda r: [self._expand(items[tasks == i]) for i in range(*r)], _TASKS)
 
     def sum_near(self, items: Integers) -> None:
         """Add pairs of nodes directly."""
-        terms, tasks = self.terms, _tasks(items[:, 0])
+        terms = self.terms
+        tasks = _tasks(items[:, 0], np.ones(len(items)), math.inf)
         spans = terms.queries.spans[items[:, 0]], terms.keys.spans[items[:, 1]]
-        ranges = np.column_stack([*spans, items[:, 3:]])
-        self._sum_seen(ranges[tasks < 0], self.blocks[1])
+        ranges, block = np.column_stack([*spans, items[:, 3:]]), self.blocks[1]
         in_threads(
-            lambda r: [self._sum_seen(ranges[tasks == i], self.blocks[1]) for i in range(*r)],
-            2**_TASK_LEVEL,
+            lambda r: [self._sum_seen(ranges[tasks == i], block) for i in range(*r)], _TASKS
         )
 
     def sum_own(self) -> None:

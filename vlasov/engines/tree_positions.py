@@ -54,19 +54,23 @@ class Descent:
         leaves[tree.order] = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         self._tokens: Tokens = np.arange(n, dtype=np.int32), leaves, rows
 
-    def to(self, level: int) -> Ranked:
-        """The rows of a level, not above the last one asked for."""
+    def to(self, level: int, into: tuple[Places, Array] | None = None) -> Ranked:
+        """The rows of a level, not above the last one asked for; in given room, if any."""
         from vlasov.engines import tree_levels  # compiles
 
         while self._level < level:
             positions, leaves, rows = self._tokens
-            below = np.empty_like(positions), np.empty_like(leaves), spacious(*rows.shape)
+            room = into if self._level + 1 == level else None
+            places, found = room or (np.empty_like(positions), spacious(*rows.shape))
+            below = places, np.empty_like(leaves), found
             shift = self._tree.depth - 1 - self._level
             part = partial(tree_levels.deepen, self._tokens, below, self._tree.spans, shift)
             first, self._level = 2**self._level - 1, self._level + 1
             in_threads(lambda r, f=first, p=part: p((f + r[0], f + r[1])), first + 1)
             self._tokens = below
         positions, _, rows = self._tokens
+        if into is not None and rows is not into[1]:
+            into[0][:], into[1][:] = positions, rows
         return Ranked(np.array([level]), positions[None], rows[None])
 
 
@@ -74,9 +78,10 @@ def ranked(tree: Grown, rows: Array, levels: Integers) -> Ranked:
     """The rows (rows, n), given by position, for some levels; for that of the root if none."""
     levels = np.unique(levels) if len(levels) else np.zeros(1, dtype=np.int64)
     descent = Descent(tree, rows)
-    found = [descent.to(int(level)) for level in levels]
-    positions = np.concatenate([x.positions for x in found])
-    permuted = np.concatenate([x.rows for x in found], out=spacious(len(found), *rows.shape))
+    positions = np.empty((len(levels), rows.shape[1]), dtype=np.int32)
+    permuted = spacious(len(levels), *rows.shape)
+    for i, level in enumerate(levels.tolist()):
+        descent.to(level, (positions[i], permuted[i]))
     return Ranked(levels, positions, permuted)
 
 
