@@ -18,6 +18,8 @@ from vlasov.engines.tree import Tree, branches
 
 _DIRECT: Engine = Direct()
 _FUSED: Engine = Fused()
+_LOOK = 3e-4
+"""Seconds that it takes to see how far a cloud spreads."""
 _NARROW = 2
 """Widths up to which the trees beat one centre wherever that is accurate."""
 
@@ -63,7 +65,7 @@ def _near_linear(
     pairs: Pairs, work: Work, tolerance: float, best: tuple[float, Engine]
 ) -> tuple[float, Engine]:
     """The trees if they cost less than the best so far; first by a bound that is quick to see."""
-    if branches(pairs) is not None or costs().near_linear(work) >= best[0]:
+    if branches(pairs) is not None or costs().near_linear(work) + _LOOK >= best[0]:
         return best
     spread = dataclasses.replace(work, radius=radius_of(pairs))
     seconds = costs().near_linear(spread)

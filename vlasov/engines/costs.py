@@ -169,10 +169,11 @@ def costs() -> Costs:
 
 @functools.lru_cache(maxsize=64)
 def few_pairs(width: int, single: bool) -> float:
-    """The number of pairs below which nothing beats `fused`."""
+    """The number of pairs below which nothing beats `fused`: another call costs as much."""
     table = costs()
-    gain = table.rate("fused", width, single) - table.rate("direct", width, single)
-    return (table.calls["direct"] - table.calls["fused"]) / gain if gain > 0 else math.inf
+    fused, direct = (table.rate(name, width, single) for name in ("fused", "direct"))
+    gain = fused - direct if direct < fused else fused  # else trees may be faster, for more pairs
+    return (table.calls["direct"] - table.calls["fused"]) / gain
 
 
 def forget() -> None:

@@ -40,6 +40,7 @@ _FUSED: Engine = Fused()
 _TILED: Engine = Tiled()
 _ABSENT = -1e30
 _ROWS = 64  # queries in a block
+_PAIR = 0.5  # nanoseconds of a pair
 
 
 def reach(pairs: Pairs) -> str | None:
@@ -138,7 +139,8 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
         hints(pairs),
         (averages, logs),
     )
-    in_threads(run, batch.numel() * -(-nq // _ROWS))
+    cost = _PAIR * averages.shape[0] * pairs.k.shape[-2]
+    in_threads(run, batch.numel() * -(-nq // _ROWS), cost)
     return _joined(averages[:, : pairs.v.shape[-1]], logs, top).unflatten(0, (*batch, nq))
 
 
@@ -160,7 +162,7 @@ def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
     totals = np.zeros((batch.numel() * nq, packed.width))
     sizes = (nq, pairs.k.shape[-2], _ROWS, int(triangular))
     run = partial(direct_kernel.pair_sums, packed.arguments, sizes, bounded, totals)
-    in_threads(run, batch.numel() * -(-nq // _ROWS))
+    in_threads(run, batch.numel() * -(-nq // _ROWS), _PAIR * len(totals) * pairs.k.shape[-2])
     found = torch.from_numpy(totals)[:, : pairs.v.shape[-1]]
     return found.to(pairs.q.dtype).unflatten(0, (*batch, nq))
 

@@ -4,6 +4,7 @@ __all__ = ["in_threads"]
 
 import functools
 import itertools
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -22,6 +23,7 @@ class _Here(threading.local):
 
 
 _HERE = _Here()
+_WORTH = 3e5
 _SHARES = 4  # for each thread: a slow share does not keep the others waiting
 
 
@@ -37,13 +39,17 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def in_threads(work: Callable[[tuple[int, int]], Found], blocks: int) -> list[Found]:
+def in_threads(
+    work: Callable[[tuple[int, int]], Found], blocks: int, cost: float = math.inf
+) -> list[Found]:
     """Call ``work((first, end))`` on ranges that cover all blocks, and list what it returns.
 
     It must release the interpreter's lock, and results must not depend on how blocks are grouped.
-    Called by such work itself, it takes no further threads.
+    Called by such work itself, it takes no further threads. Nor does it for work whose `cost`, an
+    estimate in nanoseconds, is less than what threads take to begin.
     """
-    threads = 1 if _HERE.works else min(torch.get_num_threads(), blocks)
+    alone = _HERE.works or cost < _WORTH
+    threads = 1 if alone else min(torch.get_num_threads(), blocks)
     if threads <= 1:
         return [work((0, blocks))]
     shares = min(blocks, _SHARES * threads)

@@ -27,6 +27,8 @@ _BREAK = 0.3
 """Nanoseconds of a term and channel where the moments of a block end."""
 _PAIR = 0.45
 """Nanoseconds of a pair in a block."""
+_SEARCH = 2000.0
+"""Nanoseconds of the search for a node."""
 _FIRST_BLOCK, _SMALLEST, _LARGEST = 1024, 128, 4096
 
 
@@ -141,7 +143,7 @@ def _seen_keys(queries: Grown, keys: Grown, begin: int) -> Array:
     )
     for level in range(queries.depth + 1):
         first = 2**level - 1
-        in_threads(lambda r, f=first: search((f + r[0], f + r[1])), 2**level)
+        in_threads(lambda r, f=first: search((f + r[0], f + r[1])), 2**level, _SEARCH * 2**level)
     return found[1]
 
 

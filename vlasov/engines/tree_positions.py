@@ -3,6 +3,7 @@
 __all__ = ["Descent", "Ranked", "firsts", "levels_of", "ranked", "spacious"]
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
 _SPARE = 8
+_MOVE = 1.0
+"""Nanoseconds of a number that is brought to the next level."""
 Tokens = tuple[Places, Places, Array]
 
 
@@ -66,12 +69,17 @@ class Descent:
             shift = self._tree.depth - 1 - self._level
             part = partial(tree_levels.deepen, self._tokens, below, self._tree.spans, shift)
             first, self._level = 2**self._level - 1, self._level + 1
-            in_threads(lambda r, f=first, p=part: p((f + r[0], f + r[1])), first + 1)
+            share = partial(_from, part, first)
+            in_threads(share, first + 1, _MOVE * rows.size)
             self._tokens = below
         positions, _, rows = self._tokens
         if into is not None and rows is not into[1]:
             into[0][:], into[1][:] = positions, rows
         return Ranked(np.array([level]), positions[None], rows[None])
+
+
+def _from(work: Callable[[tuple[int, int]], None], first: int, r: tuple[int, int]) -> None:
+    work((first + r[0], first + r[1]))
 
 
 def ranked(tree: Grown, rows: Array, levels: Integers) -> Ranked:

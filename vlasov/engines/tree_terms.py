@@ -3,6 +3,7 @@
 __all__ = ["Terms", "direct_totals", "totals"]
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ _WIDE = 100.0
 # Nanoseconds of a term and channel at a query and at a key, of a pair, of an expansion, of a row
 # of pairs, and of a token in an expansion; measured with two coordinates and values.
 _COSTS = (0.08, 0.14, 0.7, 1000.0, 25.0, 8.0)
+_SEARCH, _LEFT, _PAIR = 1000.0, 10_000.0, 1.0
+"""Nanoseconds of the search for a node, of a pair of nodes left to a task, of a checked pair."""
 
 
 class Terms(NamedTuple):
@@ -103,9 +106,8 @@ def totals(terms: Terms) -> tuple[Array, Array]:
     scene, above = terms.scene, terms.room(len(shared))
     gather = partial(tree_expand.gather_moments, scene)
     if len(shared):
-        in_threads(
-            lambda r: gather(shared[slice(*r)], *(x[slice(*r)] for x in above)), len(shared)
-        )
+        some = partial(_some, gather, shared, above)
+        in_threads(some, len(shared), _terms_of(terms.keys, shared[:, 1], shared[:, 2], terms))
 
     def task(r: tuple[int, int]) -> None:
         for node in range(*r):
@@ -115,10 +117,23 @@ def totals(terms: Terms) -> tuple[Array, Array]:
         _expand(scene, expanded, terms.room(min(len(expanded), _ITEMS)), sums)
         tree_direct.sum_directly(scene, near, sums)
 
-    in_threads(task, tasks)
+    queries = _terms_of(terms.queries, shared[:, 0], shared[:, 2], terms)
+    in_threads(task, tasks, queries + _LEFT * len(left))
     if len(direct):
         tree_direct.sum_directly(scene, direct, sums)
     return sums, np.append(counts[:, :3].sum(axis=0), counts[:, 3].max())
+
+
+def _some(
+    gather: Callable[..., None], items: Integers, room: tuple[Array, ...], r: tuple[int, int]
+) -> None:
+    gather(items[slice(*r)], *(x[slice(*r)] for x in room))
+
+
+def _terms_of(tree: Grown, nodes: Integers, polynomials: Integers, terms: Terms) -> float:
+    """Nanoseconds that expansions take at the tokens of some nodes."""
+    sizes = tree.spans[nodes, 1] - tree.spans[nodes, 0]
+    return _COSTS[0] * len(terms.channels) * float(sizes @ terms.basis.table[1, polynomials])
 
 
 def _expand(
@@ -156,7 +171,7 @@ def _shifts(queries: Grown, keys: Grown, dropped: float) -> tuple[Array, Array]:
     )
     for level in range(queries.depth + 1):
         first = 2**level - 1
-        in_threads(lambda r, f=first: search((f + r[0], f + r[1])), 2**level)
+        in_threads(lambda r, f=first: search((f + r[0], f + r[1])), 2**level, _SEARCH * 2**level)
     return found[2], found[1]
 
 
@@ -171,7 +186,7 @@ def direct_totals(terms: Terms, rows: Integers, shifts: Array) -> Array:
     """The sums of some queries, by their number in the query tree, without approximation."""
     from vlasov.engines import tree_direct  # compiles
 
-    d, few = len(terms.keys.points), 8
+    (d, keys), few = terms.keys.points.shape, 8
     spans = np.array([(low, min(low + few, len(rows))) for low in range(0, len(rows), few)])
     operands = (terms.queries.points[:, rows].copy(), *terms.operands[1:4], -shifts)
     trees = (spans, np.zeros((1, 3 * d + 2)), terms.keys.spans, terms.keys.facts)
@@ -179,5 +194,5 @@ def direct_totals(terms: Terms, rows: Integers, shifts: Array) -> Array:
     items = np.zeros((len(spans), 3), dtype=np.int64)
     items[:, 0] = np.arange(len(spans))
     add = partial(tree_direct.sum_directly, (operands, trees, terms.polynomials))
-    in_threads(lambda r: add(items[slice(*r)], sums), len(spans))
+    in_threads(lambda r: add(items[slice(*r)], sums), len(spans), _PAIR * shifts.size * keys)
     return sums
