@@ -40,6 +40,13 @@ def _clumps(n=N):
     return Pairs(3 * x, x, some.v[: len(x)], some.logits[: len(x)])
 
 
+def _flat(spread):
+    """Keys on a line far away, but for a spread that is tiny beside it."""
+    some = _pairs()
+    x = torch.stack([torch.full((N,), 1e10, dtype=torch.float64), spread * some.k[:, 1]], dim=-1)
+    return Pairs(1e-10 * some.q, x, some.v, some.logits)
+
+
 CLOUDS = {
     "line": _pairs(d=1),
     "plane": _pairs(),
@@ -51,6 +58,9 @@ CLOUDS = {
     "large exponents": _pairs(size=25.0),
     "later is farther": _in_order(),
     "clumps": _clumps(),
+    "flat": _flat(1e-9),
+    "nearly a point": _flat(1e-300),
+    "a point": _flat(0.0),
 }
 
 

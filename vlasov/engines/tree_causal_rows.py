@@ -33,7 +33,7 @@ from vlasov.engines.registers import (
 from vlasov.engines.tree_causal_lanes import STRIDE
 from vlasov.engines.tree_rows import LANES
 
-_LN2 = 0.6931471805599453
+_LN2, _FLAT = 0.6931471805599453, 1e-100
 
 
 @njit(**INNER)
@@ -47,7 +47,10 @@ def scaled_about(own, other, d, frame):
     factor log 2. So no power of a key is large.
     """
     size, top, both, side = d + 1, other[d + 1], 0.0, 2 * (d + 1)
-    scale = other[d] if other[d] > 0 else 1.0
+    far = _FLAT
+    for c in range(d):
+        far += abs(other[c])
+    scale = other[d] if other[d] > _FLAT * far else 1.0  # else slopes might overflow
     for c in range(d):
         low, high = other[d + 2 + c] - other[c], other[2 * d + 2 + c] - other[c]
         top += larger(own[c] * low, own[c] * high)

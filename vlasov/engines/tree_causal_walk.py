@@ -40,7 +40,7 @@ _MOST = 24
 def scratch_size(d: int, channels: int, stems: int, slots: int) -> int:
     """Numbers that `add_expansions` needs room for."""
     rows = d * LANES + (channels + stems) * STRIDE + BATCH * _MOST
-    return rows + (SEGMENTS + 1) * channels * slots * WIDE + WIDE
+    return rows + (SEGMENTS + 1) * channels * slots * WIDE + 8  # to begin on a line of memory
 
 
 @njit(**ENTRY_VECTORS)
