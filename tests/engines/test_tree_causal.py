@@ -40,11 +40,11 @@ def _clumps(n=N):
     return Pairs(3 * x, x, some.v[: len(x)], some.logits[: len(x)])
 
 
-def _flat(spread):
+def _flat(far, spread):
     """Keys on a line far away, but for a spread that is tiny beside it."""
     some = _pairs()
-    x = torch.stack([torch.full((N,), 1e10, dtype=torch.float64), spread * some.k[:, 1]], dim=-1)
-    return Pairs(1e-10 * some.q, x, some.v, some.logits)
+    x = torch.stack([torch.full((N,), far, dtype=torch.float64), spread * some.k[:, 1]], dim=-1)
+    return Pairs(some.q / far, x, some.v, some.logits)
 
 
 CLOUDS = {
@@ -58,9 +58,9 @@ CLOUDS = {
     "large exponents": _pairs(size=25.0),
     "later is farther": _in_order(),
     "clumps": _clumps(),
-    "flat": _flat(1e-9),
-    "nearly a point": _flat(1e-300),
-    "a point": _flat(0.0),
+    "flat": _flat(1e10, 1e-9),
+    "flat and far": _flat(1e150, 1e-160),
+    "a point": _flat(1e10, 0.0),
 }
 
 
