@@ -37,3 +37,22 @@ def test_ties_see_each_other_in_one_call_for_each_position() -> None:
 
 def test_a_query_before_every_key_sees_nothing() -> None:
     assert calls([0, 5], [1, 2]) == ([False, False], [-1, 2])
+
+
+def test_one_tie_among_many_positions_takes_two_calls() -> None:
+    positions = [0.0, 0.0, *range(2, 100)]
+    asked, seen = calls(positions, positions)
+    assert asked == [True, False]
+    assert seen == [2, 2, *range(3, 101)]
+
+
+def test_positions_between_those_of_the_keys_take_one_triangular_call() -> None:
+    asked, seen = calls([i + 0.5 for i in range(50)], list(range(50)))
+    assert asked == [True]
+    assert seen == list(range(1, 51))
+
+
+def test_many_queries_for_few_keys_take_a_call_for_each_key() -> None:
+    asked, seen = calls([i / 40 for i in range(800)], list(range(20)))
+    assert asked == [False] * 20
+    assert seen == [i // 40 + 1 for i in range(800)]

@@ -106,7 +106,15 @@ def test_auto_never_takes_trees_that_cannot_hold_the_tolerance(cache):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"centre": ["x", "y"]}, {"radii": [float("nan")]}, {"calls": 3}]
+    "changes",
+    [
+        {"centre": ["x", "y"]},
+        {"radii": [float("nan")]},
+        {"calls": 3},
+        {"trees": {"2": [[]]}},
+        {"trees": {"2": [[0.0] * 6]}},
+        {"trees": {"2": []}},
+    ],
 )
 def test_a_table_of_no_numbers_is_passed_over_with_a_warning(changes, cache):
     packaged = costs.costs()

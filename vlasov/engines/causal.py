@@ -10,6 +10,8 @@ from torch import Tensor
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.visibility import Visibility
 
+_FEW = 16
+"""Groups of queries that are not worth a triangular call."""
 Prefix = Callable[[Pairs, bool], Tensor]
 """A sum ``(pairs, triangular)`` of shape (*batch, nq, c); triangular: query i sees keys 0 to i."""
 
@@ -17,8 +19,9 @@ Prefix = Callable[[Pairs, bool], Tensor]
 def in_causal_order(prefix: Prefix, pairs: Pairs, mask: Visibility, *, unseen: float) -> Tensor:
     """The sum over the keys not later than each query, whatever the order of the positions.
 
-    Strictly increasing positions, the same for queries and keys, take one triangular call; else
-    one call for each group of equal query positions. A query before every key gets `unseen`.
+    Strictly increasing positions, the same for queries and keys, take one triangular call; others
+    take a few, and one for each group of queries that see the same keys where there are few such
+    groups. A query before every key gets `unseen`.
     """
     queries, keys = _common(mask.query_positions), _common(mask.key_positions)
     if queries is None or keys is None:
@@ -36,7 +39,8 @@ def in_causal_order(prefix: Prefix, pairs: Pairs, mask: Visibility, *, unseen: f
     if _strict(queries, keys):
         total = prefix(ordered, True)
     else:
-        total = _by_group(prefix, ordered, queries, keys, unseen=unseen)
+        ends = torch.searchsorted(keys, queries, right=True).cpu()
+        total = _by_end(prefix, ordered, ends, unseen=unseen)
     return total.index_select(-2, rows.argsort())
 
 
@@ -51,12 +55,45 @@ def _strict(queries: Tensor, keys: Tensor) -> bool:
     return same and bool((keys[1:] > keys[:-1]).all())
 
 
+def _by_end(prefix: Prefix, pairs: Pairs, ends: Tensor, *, unseen: float) -> Tensor:
+    """Query i sees the first ``ends[i]`` keys, none fewer than the one before.
+
+    As long as most ends are different, one query of each is taken, all in one triangular call.
+    """
+    rows, order, found = torch.arange(len(ends)), list[Tensor](), list[Tensor]()
+    while len(rows):
+        _, counts = torch.unique_consecutive(ends[rows], return_counts=True)
+        if len(counts) <= max(int(counts.max()), _FEW):
+            break
+        leads = torch.zeros(len(rows), dtype=torch.bool)
+        leads[counts.cumsum(0) - counts] = True
+        leads &= ends[rows] > 0
+        order.append(rows[leads])
+        found.append(_one_of_each(prefix, pairs, rows[leads], ends[rows[leads]]))
+        rows = rows[~leads]
+    if len(rows):
+        order.append(rows)
+        found.append(_by_group(prefix, pairs, rows, ends[rows], unseen=unseen))
+    return torch.cat(found, dim=-2).index_select(-2, torch.cat(order).argsort().to(pairs.q.device))
+
+
+def _one_of_each(prefix: Prefix, pairs: Pairs, rows: Tensor, ends: Tensor) -> Tensor:
+    """Queries put where a triangular call sees as many keys; nothing is asked elsewhere."""
+    count, device = int(ends[-1]), pairs.q.device
+    places = (ends - 1).to(device)
+    empty = pairs.q.new_zeros(*pairs.q.shape[:-2], count, pairs.q.shape[-1])
+    q = empty.index_copy(-2, places, pairs.q.index_select(-2, rows.to(device)))
+    seen = Pairs(q, pairs.k[..., :count, :], pairs.v[..., :count, :], pairs.logits[..., :count])
+    return prefix(seen, True).index_select(-2, places)
+
+
 def _by_group(
-    prefix: Prefix, pairs: Pairs, queries: Tensor, keys: Tensor, *, unseen: float
+    prefix: Prefix, pairs: Pairs, rows: Tensor, ends: Tensor, *, unseen: float
 ) -> Tensor:
-    positions, counts = torch.unique_consecutive(queries, return_counts=True)
-    ends = torch.searchsorted(keys, positions, right=True).tolist()
-    groups = zip(pairs.q.split(counts.tolist(), dim=-2), ends, strict=True)
+    """One call for the queries that see the same keys."""
+    seen, counts = torch.unique_consecutive(ends, return_counts=True)
+    queries = pairs.q.index_select(-2, rows.to(pairs.q.device)).split(counts.tolist(), dim=-2)
+    groups = zip(queries, seen.tolist(), strict=True)
     return torch.cat([_group(prefix, pairs, q, end, unseen=unseen) for q, end in groups], dim=-2)
 
 

@@ -187,6 +187,9 @@ def _read(text: str) -> Costs:
     if content["format"] != FORMAT:
         raise ValueError(f"its format is {content['format']} and {FORMAT} was wanted")
     found = Costs(**content["costs"])
+    for grid in found.trees.values():
+        if len(grid) != len(found.radii) or not all(row and min(row) > 0 for row in grid):
+            raise ValueError("a sum by the trees has no cost")
     if not all(0 <= x < math.inf for x in found.numbers()):
         raise ValueError("a cost is no number, or negative")
     return found

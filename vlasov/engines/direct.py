@@ -14,6 +14,7 @@ gradients are those of `fused` and `tiled`.
 
 __all__ = ["Direct", "direct_sums", "pair_reach", "reach"]
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +27,15 @@ from torch.nn import functional
 
 from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.causal import in_causal_order
-from vlasov.engines.direct_operands import WIDEST, Numbers, hints, lifted, operands
+from vlasov.engines.direct_operands import (
+    WIDEST,
+    Numbers,
+    blind_rows,
+    hints,
+    lifted,
+    operands,
+    range_of_values,
+)
 from vlasov.engines.fused import Fused, obstacle
 from vlasov.engines.pair_kernels import Identity, Logistic
 from vlasov.engines.pairs import Pairs
@@ -128,6 +137,9 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
     if _nothing(pairs):
         nothing = torch.zeros(*batch, nq, pairs.v.shape[-1], dtype=pairs.q.dtype)
         return functional.pad(nothing, (0, 1), value=-torch.inf)
+    blind, scale = blind_rows(pairs, triangular), range_of_values(pairs)
+    if scale != 1:
+        pairs = dataclasses.replace(pairs, v=pairs.v / scale)
     pairs, top = lifted(pairs, _ABSENT)
     packed = operands(pairs, scale=math.log2(math.e), length=direct_kernel.tile_keys)
     averages = np.empty((batch.numel() * nq, packed.width), dtype=packed.queries.dtype)
@@ -141,7 +153,12 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
     )
     cost = _PAIR * averages.shape[0] * pairs.k.shape[-2]
     in_threads(run, batch.numel() * -(-nq // _ROWS), cost)
-    return _joined(averages[:, : pairs.v.shape[-1]], logs, top).unflatten(0, (*batch, nq))
+    found = _joined(averages[:, : pairs.v.shape[-1]] * scale, logs, top).unflatten(0, (*batch, nq))
+    if blind is None:
+        return found
+    found[..., :-1].masked_fill_(blind.unsqueeze(-1), 0.0)
+    found[..., -1].masked_fill_(blind, -torch.inf)
+    return found
 
 
 def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
@@ -172,10 +189,8 @@ def _nothing(pairs: Pairs) -> bool:
 
 
 def _joined(averages: Numbers, logs: Numbers, top: Tensor) -> Tensor:
-    """Averages beside natural log-sums; 0 and ``-inf`` for rows that see no present key."""
+    """Averages beside natural log-sums."""
     binary = torch.from_numpy(logs)
-    blind = binary < _ABSENT / 2
     lift = top.expand(-1, len(binary) // len(top)).reshape(-1)
-    natural = torch.where(blind, -torch.inf, binary * math.log(2) + lift)
-    seen = torch.where(blind.unsqueeze(-1), 0.0, torch.from_numpy(averages))
-    return torch.cat([seen, natural.unsqueeze(-1)], dim=-1)
+    natural = binary * math.log(2) + lift
+    return torch.cat([torch.from_numpy(averages), natural.unsqueeze(-1)], dim=-1)

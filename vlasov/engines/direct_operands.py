@@ -1,6 +1,15 @@
 """Operands as the compiled pass reads them: members one behind the other, keys in packed tiles."""
 
-__all__ = ["WIDEST", "Numbers", "Operands", "hints", "lifted", "operands"]
+__all__ = [
+    "WIDEST",
+    "Numbers",
+    "Operands",
+    "blind_rows",
+    "hints",
+    "lifted",
+    "operands",
+    "range_of_values",
+]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,3 +82,18 @@ def hints(pairs: Pairs) -> tuple[Numbers, npt.NDArray[np.integer[Any]]]:
     scouts = torch.cat([k.argmax(-2), k.argmin(-2)], dim=-1)
     scouts = scouts.expand(*batch, scouts.shape[-1]).reshape(-1, scouts.shape[-1])
     return longest.contiguous().numpy(), scouts.contiguous().numpy()
+
+
+def blind_rows(pairs: Pairs, triangular: bool) -> Tensor | None:
+    """The rows (*batch, nq) that see no present key; None where every key is present."""
+    absent = pairs.logits.isneginf()
+    if not bool(absent.any()):
+        return None
+    unseen = absent.long().cumprod(-1).bool() if triangular else absent.all(-1, keepdim=True)
+    return unseen.expand(*pairs.batch, pairs.q.shape[-2])
+
+
+def range_of_values(pairs: Pairs) -> float:
+    """What values are divided by, so that they stay in range times weights of any size."""
+    scale = pairs.value_scale()
+    return 1.0 if 2.0**-20 < scale < 2.0**20 else scale

@@ -27,7 +27,7 @@ Below it a polynomial takes the spread of scores at a low degree.
 
 def radius_of(pairs: Pairs) -> float:
     """The radius of a full ball of scores that fills as many cells; the largest of a batch."""
-    q, k = (_sampled(x).expand(*pairs.batch, -1, -1).flatten(0, -3) for x in (pairs.q, pairs.k))
+    q, k = (_sampled(x, pairs.batch) for x in (pairs.q, pairs.k))
     return max(_radius(*members) for members in zip(q, k, strict=True))
 
 
@@ -45,10 +45,10 @@ def _radius(q: Tensor, k: Tensor) -> float:
     return min(radius, side**2 * (filled / volume) ** (2 / d))
 
 
-def _sampled(x: Tensor) -> Tensor:
-    """Tokens of every member, evenly taken; with a batch axis."""
+def _sampled(x: Tensor, batch: torch.Size) -> Tensor:
+    """Tokens of every member (members, n, d), evenly taken."""
     x = x.detach()[..., :: max(1, x.shape[-2] // _SAMPLE), :].double()
-    return x if x.dim() > 2 else x.unsqueeze(0)
+    return x.expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:])
 
 
 def _longest(x: Tensor) -> float:

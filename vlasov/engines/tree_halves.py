@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from vlasov.engines.certified import Sums, certified_whole, least_tolerance
-from vlasov.engines.direct import direct_sums
+from vlasov.engines.direct import WIDEST, direct_sums
 from vlasov.engines.engine_report import EngineReport, collecting, note
 from vlasov.engines.members import require_finite
 from vlasov.engines.pairs import Pairs
@@ -46,9 +46,12 @@ def causal_sums(tolerance: float, pairs: Pairs, *, end: int = _END) -> Sums:
         NotFinite, EngineUnsupported, NotConverged: as `certified_whole`.
     """
     require_finite("tree", pairs)
+    scale = pairs.value_scale()
+    pairs = dataclasses.replace(pairs, v=pairs.v / scale)
     walks = len(pairs.q) > _MANY * end and _fits(tolerance, pairs)
     with collecting() as reports:
-        found = _by_walk(tolerance, pairs, end) if walks else by_halves(tolerance, pairs, end)
+        parts = _by_walk(tolerance, pairs, end) if walks else by_halves(tolerance, pairs, end)
+    found = parts._replace(averages=parts.averages * scale, bounds=parts.bounds * scale)
     if reports:
         bounds = float(found.bounds.max()), float(found.log_bounds.max())
         note(dataclasses.replace(reports[0], bound=bounds[0], log_bound=bounds[1], sums=1))
@@ -137,7 +140,7 @@ def _part(pairs: Pairs, low: int, high: int) -> Pairs:
 
 def _direct(pairs: Pairs) -> Sums:
     """Direct sums, whose errors are those of rounding."""
-    found = direct_sums(pairs, True)
+    found = _in_columns(pairs)
     relative = least_tolerance(pairs)[0]
     middle = pairs.v.mean(dim=0)
     bound = relative * (2 * _norms(pairs.v - middle).max() + _norms(pairs.v).max())
@@ -146,17 +149,24 @@ def _direct(pairs: Pairs) -> Sums:
     return Sums(found[:, :-1], logs, bound.expand(len(found)), log_bounds)
 
 
+def _in_columns(pairs: Pairs) -> Tensor:
+    """Direct sums, of as many values at a time as they take."""
+    columns = pairs.v.split(WIDEST, dim=-1)
+    parts = [direct_sums(dataclasses.replace(pairs, v=v), True) for v in columns]
+    return torch.cat([*(part[:, :-1] for part in parts), parts[0][:, -1:]], dim=-1)
+
+
 def _merged(a: Sums, b: Sums) -> Sums:
     """The sums over two disjoint groups of keys as one."""
     logs = torch.logaddexp(a.logs, b.logs)
     empty = logs.isneginf()
-    share = torch.where(empty, 0.0, (b.logs - torch.where(empty, 0.0, logs)).exp())
+    # from the difference alone: its rounding matters as little as the smaller share
+    share = torch.where(empty, 0.0, (b.logs - a.logs).sigmoid())
     step = b.averages - a.averages
     apart = _norms(step)
     log_bounds = torch.maximum(a.log_bounds, b.log_bounds) + _EPS * (
         2 + torch.where(empty, 0.0, logs.abs())
     )
-    # the share is computed from logarithms, whose rounding counts with their errors
     moved = share * (1 - share) * (a.log_bounds + b.log_bounds + 2 * log_bounds).expm1() + _EPS
     bounds = a.bounds + share * (b.bounds - a.bounds)
     bounds = bounds + moved * (apart + (b.bounds - a.bounds).abs())
