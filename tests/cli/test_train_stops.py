@@ -62,6 +62,15 @@ def at_step(monkeypatch):
     return arrange
 
 
+@pytest.fixture
+def heeded():
+    """Have SIGINT heeded, which a shell may have ignored."""
+    outer = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, outer)
+
+
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
