@@ -12,7 +12,8 @@ from torch import Tensor
 from vlasov.engines.certified_engine import LARGEST
 from vlasov.engines.engine_report import note
 from vlasov.engines.expansion import ROUNDING
-from vlasov.engines.members import present, require_finite
+from vlasov.engines.members import present
+from vlasov.engines.pair_checks import require_finite
 from vlasov.engines.pairs import Pairs
 from vlasov.errors import EngineUnsupported
 
@@ -43,7 +44,7 @@ def certified_whole(tolerance: float, pairs: Pairs, trees: "Trees | None" = None
 
     require_finite("tree", pairs)
     seen = present(pairs)
-    if not len(seen.k) or not len(seen.q):
+    if not len(seen.k):
         return _nothing(pairs)
     if seen is not pairs:
         pairs, trees = seen, None

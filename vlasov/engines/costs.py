@@ -26,12 +26,12 @@ from pathlib import Path
 
 import platformdirs
 
+from vlasov.engines.tree_halves import WALKED
+
 Rates = dict[str, list[float]]
 Grid = list[list[float]]
 
 FORMAT = 1
-_WALKED = 6144
-"""Causal sums of more tokens walk the trees; those of fewer are nearly direct."""
 _CAUSAL = 1.6
 """Times as long as over all keys, measured: 0.7 to 2.5 in one to three dimensions."""
 
@@ -112,7 +112,8 @@ class Costs:
         whole = self._tree(str(d), n, work.radius) * channels
         if not work.triangular:
             return whole
-        return _CAUSAL * whole if n > _WALKED else whole + self.quadratic("direct", work)
+        # those of fewer tokens are nearly direct
+        return _CAUSAL * whole if n > WALKED else whole + self.quadratic("direct", work)
 
     def _tree(self, d: str, n: float, radius: float) -> float:
         grid = self.trees[d]

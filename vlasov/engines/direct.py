@@ -23,7 +23,6 @@ from typing import ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.causal import in_causal_order
@@ -134,9 +133,6 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
     from vlasov.engines import direct_kernel  # compiles, and loads numba
 
     batch, nq = pairs.batch, pairs.q.shape[-2]
-    if _nothing(pairs):
-        nothing = torch.zeros(*batch, nq, pairs.v.shape[-1], dtype=pairs.q.dtype)
-        return functional.pad(nothing, (0, 1), value=-torch.inf)
     blind, scale = blind_rows(pairs, triangular), range_of_values(pairs)
     if scale != 1:
         pairs = dataclasses.replace(pairs, v=pairs.v / scale)
@@ -166,8 +162,6 @@ def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
     from vlasov.engines import direct_kernel
 
     batch, nq = pairs.batch, pairs.q.shape[-2]
-    if _nothing(pairs):
-        return torch.zeros(*batch, nq, pairs.v.shape[-1], dtype=pairs.q.dtype)
     bounded = isinstance(pair, Logistic)
     bias = torch.full_like(pairs.logits, pair.bias if isinstance(pair, Logistic) else 0.0)
     weighted = pairs.logits.exp().unsqueeze(-1) * pairs.v
@@ -182,10 +176,6 @@ def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
     in_threads(run, batch.numel() * -(-nq // _ROWS), _PAIR * len(totals) * pairs.k.shape[-2])
     found = torch.from_numpy(totals)[:, : pairs.v.shape[-1]]
     return found.to(pairs.q.dtype).unflatten(0, (*batch, nq))
-
-
-def _nothing(pairs: Pairs) -> bool:
-    return not (pairs.batch.numel() and pairs.q.shape[-2] and pairs.k.shape[-2])
 
 
 def _joined(averages: Numbers, logs: Numbers, top: Tensor) -> Tensor:

@@ -1,11 +1,10 @@
 """The members of a batch one by one, as the certified engines take them."""
 
-__all__ = ["members", "present", "require_finite"]
+__all__ = ["members", "present"]
 
 import itertools
 from collections.abc import Iterator
 
-from vlasov.engines.pair_checks import require_finite
 from vlasov.engines.pairs import Pairs
 
 

@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from vlasov.engines.certified_engine import CertifiedEngine
 from vlasov.engines.engine_report import note
-from vlasov.engines.members import members, present, require_finite
+from vlasov.engines.members import members, present
 from vlasov.engines.monomial_sums import monomial_sum, plan_of
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.visibility import Visibility
@@ -67,12 +67,11 @@ class Monomials(CertifiedEngine):
             raise self._refusal(what)
         shape = (*pairs.batch, pairs.q.shape[-2], pairs.v.shape[-1] + 1)
         sums = [self._one(member) for member in members(pairs)]
-        return torch.stack(sums).reshape(shape) if sums else pairs.q.new_zeros(shape)
+        return torch.stack(sums).reshape(shape)
 
     def _one(self, pairs: Pairs) -> Tensor:
-        require_finite(self.name, pairs)
         seen = present(pairs)
-        if not len(seen.k) or not len(seen.q):
+        if not len(seen.k):
             nothing = pairs.v.new_zeros(len(pairs.q), pairs.v.shape[-1])
             return functional.pad(nothing, (0, 1), value=-torch.inf)
         top, scale = seen.logits.max(), seen.value_scale()

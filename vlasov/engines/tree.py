@@ -83,8 +83,6 @@ class Tree(CertifiedEngine):
         shape = (*pairs.batch, pairs.q.shape[-2], pairs.v.shape[-1] + 1)
         one = causal_sums if triangular else certified_whole
         found = [one(self.tolerance, member) for member in members(pairs)]
-        if not found:
-            return torch.zeros(shape, dtype=pairs.q.dtype)
         joined = [torch.cat([x.averages, x.logs.unsqueeze(-1)], dim=-1) for x in found]
         return torch.stack(joined).reshape(shape).to(pairs.q.dtype)
 

@@ -46,14 +46,14 @@ def fits_walk(tolerance: float, pairs: Pairs) -> bool:
 
 
 def walked(tolerance: float, pairs: Pairs, *, begin: int, block: int | None = None) -> Sums:
-    """The sums of the queries from `begin` on, over keys 0 to i for query i.
+    """The sums of the queries from `begin` on, over keys 0 to i for query i; of values near 1.
 
     Raises:
         NotConverged: if a bound does not hold, which is an error of the engine.
     """
     clock = time.perf_counter()
-    top, scale = pairs.logits.max(), pairs.value_scale()
-    v, logits = (pairs.v / scale).numpy(), (pairs.logits - top).numpy()
+    top, v = pairs.logits.max(), pairs.v.numpy()
+    logits = (pairs.logits - top).numpy()
     middle = v[:begin].mean(axis=0)
     terms = CausalTerms.of(
         pairs.q.numpy(), pairs.k.numpy(), v - middle, logits, tolerance=tolerance, begin=begin
@@ -70,10 +70,10 @@ def walked(tolerance: float, pairs: Pairs, *, begin: int, block: int | None = No
     _check(terms, averages, masses, (bounds, log_bound))
     logs = torch.from_numpy((np.log2(masses) + terms.shifts[begin:]) * math.log(2)) + top
     log_bounds = log_bound + _EPS * logs.abs()
-    largest = scale * float(bounds.max()), float(log_bounds.max())
+    largest = float(bounds.max()), float(log_bounds.max())
     note(_report(counts / len(v) ** 2, block / len(v), largest, time.perf_counter() - clock))
-    found = torch.from_numpy((averages + middle[:, None]).T * scale)
-    return Sums(found, logs, torch.from_numpy(bounds) * scale, log_bounds)
+    found = torch.from_numpy((averages + middle[:, None]).T)
+    return Sums(found, logs, torch.from_numpy(bounds), log_bounds)
 
 
 def _norms(columns: Array) -> Array:

@@ -12,7 +12,7 @@ from vlasov.engines.compiling import ENTRY_VECTORS, INNER, VECTORS
 from vlasov.engines.intrinsics import past, room, start
 from vlasov.engines.register_weights import first, power_of_two, total
 from vlasov.engines.registers import ONE, WIDE, filled, fused, loaded, plus, stored
-from vlasov.engines.tree_rows import LANES
+from vlasov.engines.tree_rows import LANES, least
 
 _NONE = -1e300
 """The exponent of a key that is none."""
@@ -36,7 +36,7 @@ def sum_seen(scene, items, blocks, totals):
         queries, keys = (start(q, item[4]), n), (start(k, item[5]), k.shape[2])
         sums = start(totals, item[4]), n, totals.shape[1]
         for low in range(item[2], item[3], LANES):  # few keys at a time, which stay near
-            high = low + LANES if low + LANES < item[3] else item[3]
+            high = least(low + LANES, item[3])
             end = low
             for query in range(item[0], item[1]):
                 at = early[query]

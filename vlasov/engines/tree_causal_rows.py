@@ -1,5 +1,5 @@
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
-# ruff: noqa: ANN001, ANN201 - numba reads types off the arguments
+# ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
 """Rows of numbers of tokens, over lanes, of which a causal walk makes moments and sums."""
 
 __all__ = [
@@ -88,16 +88,24 @@ def ones(lanes, row):
         stored(past(row, lane), filled(1.0, ONE))
 
 
+@njit(**PASTED)
+@no_type_check
+def _multiply(one, other, lanes, row):
+    """Fill a row with the products of two, of whole registers."""
+    for lane in range(0, lanes, WIDE):
+        stored(
+            past(row, lane), product(loaded(past(one, lane), ONE), loaded(past(other, lane), ONE))
+        )
+
+
 @njit(**INNER)
 @no_type_check
 def fill_stems(some, offset, lanes, stems):
     """The rows of all stems after the first, each a row before it times a coordinate."""
     for i in range(1, some[1]):
-        own, row = past(some[0], 4 * i), past(stems, i * STRIDE)
+        own = past(some[0], 4 * i)
         above, side = past(stems, own[0] * STRIDE), past(offset, own[1] * LANES)
-        for lane in range(0, lanes, WIDE):
-            found = product(loaded(past(above, lane), ONE), loaded(past(side, lane), ONE))
-            stored(past(row, lane), found)
+        _multiply(above, side, lanes, past(stems, i * STRIDE))
 
 
 @njit(**INNER)
@@ -120,10 +128,7 @@ def weigh(rows, lanes, channels, n):
     """Turn the first row, of weights, into weighted channels, of whole registers."""
     first, count = rows
     for c in range(count - 1, -1, -1):
-        row, own = past(first, c * STRIDE), past(channels, c * n)
-        for lane in range(0, lanes, WIDE):
-            found = product(loaded(past(first, lane), ONE), loaded(past(own, lane), ONE))
-            stored(past(row, lane), found)
+        _multiply(first, past(channels, c * n), lanes, past(first, c * STRIDE))
 
 
 @njit(**INNER)

@@ -2,25 +2,19 @@
 # ruff: noqa: ANN001, ANN201 - numba reads types off the arguments
 """Where tokens in causal order are cut, so that all queries of a segment see the same keys."""
 
-__all__ = ["SEGMENTS", "first_from", "least", "segmented", "spans_of"]
+__all__ = ["SEGMENTS", "first_from", "segmented", "spans_of"]
 
 from typing import no_type_check
 
 from numba import njit
 
-from vlasov.engines.compiling import INNER, PASTED
+from vlasov.engines.compiling import INNER
 from vlasov.engines.intrinsics import past
 from vlasov.engines.tree_causal_lanes import BATCH
+from vlasov.engines.tree_rows import least
 
 SEGMENTS = 24
 """As many are cut at a time, at most."""
-
-
-@njit(**PASTED)
-@no_type_check
-def least(a, b):
-    """The smaller of two whole numbers."""
-    return a if a < b else b
 
 
 @njit(**INNER)

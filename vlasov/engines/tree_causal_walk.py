@@ -18,6 +18,7 @@ from typing import no_type_check
 from numba import njit
 
 from vlasov.engines.compiling import ENTRY_VECTORS, INNER, PASTED
+from vlasov.engines.expansion import LONGEST
 from vlasov.engines.intrinsics import aligned, past, room, start
 from vlasov.engines.registers import WIDE
 from vlasov.engines.tree_causal_lanes import BATCH, STRIDE, evaluate, gather
@@ -30,10 +31,10 @@ from vlasov.engines.tree_causal_rows import (
     weigh,
     weights,
 )
-from vlasov.engines.tree_causal_segments import SEGMENTS, first_from, least, segmented, spans_of
-from vlasov.engines.tree_rows import LANES
+from vlasov.engines.tree_causal_segments import SEGMENTS, first_from, segmented, spans_of
+from vlasov.engines.tree_rows import LANES, least
 
-_MOST = 24
+_MOST = -(-LONGEST // WIDE) * WIDE
 """Numbers of a key that its powers may take."""
 
 

@@ -11,7 +11,7 @@ from numba import njit
 from vlasov.engines.compiling import ENTRY_VECTORS, PASTED
 from vlasov.engines.intrinsics import past, room, start
 from vlasov.engines.power_of_two import exponential
-from vlasov.engines.tree_rows import LANES
+from vlasov.engines.tree_rows import LANES, least
 
 
 @njit(**ENTRY_VECTORS)
@@ -25,7 +25,7 @@ def sum_directly(scene, items, totals):
     for item in range(items.shape[0]):
         own, span = start(queries, items[item, 0]), start(spans, items[item, 1])
         for low in range(span[0], span[1], LANES):
-            lanes = span[1] - low if span[1] - low < LANES else LANES
+            lanes = least(span[1] - low, LANES)
             keys = past(start(k, 0), low), m, d
             values = past(start(channels, 0), low), m, count
             for i in range(own[0], own[1]):

@@ -23,7 +23,7 @@ from vlasov.engines.compiling import ENTRY_VECTORS, PASTED
 from vlasov.engines.expansion import LONGEST
 from vlasov.engines.intrinsics import larger, past, room, start
 from vlasov.engines.tree_moments import evaluate, gather
-from vlasov.engines.tree_rows import LANES, exponents, moved, powers_of, raised
+from vlasov.engines.tree_rows import LANES, exponents, least, moved, powers_of, raised
 
 _LN2 = 0.6931471805599453
 
@@ -54,7 +54,7 @@ def gather_moments(scene, items, moments, tops):
         blocks = (span[1] - span[0] + LANES - 1) // LANES
         for turn in range(2 * blocks):  # the largest exponent of all blocks comes first
             low = span[0] + turn % blocks * LANES
-            lanes = _least(LANES, span[1] - low)
+            lanes = least(LANES, span[1] - low)
             if turn < blocks or blocks > 1:
                 moved((past(start(k, 0), low), n, d), centre, 1.0, lanes, offset)
                 most = exponents(tilt, (offset, LANES, d), start(logits, low), lanes, ladder)
@@ -67,12 +67,6 @@ def gather_moments(scene, items, moments, tops):
             gather(stems, offset, (powers, ladder), values, lanes, sums)
         _scaled(sums, count, start(basis[2], stems[2][0]), stems[2][stems[3]] - stems[2][0])
         tops[i] = top
-
-
-@njit(**PASTED)
-@no_type_check
-def _least(a, b):
-    return a if a < b else b
 
 
 @njit(**PASTED)
@@ -109,7 +103,7 @@ def spread(scene, items, gathered, task, totals):
             continue
         stems = _stems(basis, item[2])
         for low in range(part[0], part[1], LANES):
-            lanes, x = _least(LANES, part[1] - low), (past(start(q, 0), low), n, d)
+            lanes, x = least(LANES, part[1] - low), (past(start(q, 0), low), n, d)
             moved(x, start(facts, item[0]), _LN2, lanes, offset)
             exponents(start(centres, item[1]), x, start(lifts, low), lanes, ladder)
             raised(ladder, -tops[i], lanes)

@@ -13,7 +13,7 @@ one of the parts.
 Source: spec, engines page, "Causal order".
 """
 
-__all__ = ["by_halves", "causal_sums"]
+__all__ = ["WALKED", "by_halves", "causal_sums"]
 
 import dataclasses
 import itertools
@@ -25,7 +25,6 @@ from torch import Tensor
 from vlasov.engines.certified import Sums, certified_whole, least_tolerance
 from vlasov.engines.direct import WIDEST, direct_sums
 from vlasov.engines.engine_report import EngineReport, collecting, note
-from vlasov.engines.members import require_finite
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.threads import in_threads
 
@@ -34,6 +33,8 @@ _END = 4096
 """Sums of no more tokens than this are direct."""
 _MANY = 1.5
 """Times as many tokens make a walk cheaper."""
+WALKED = int(_MANY * _END)
+"""Sums of more tokens walk the trees, where they can."""
 _FIRST = 64
 """The part of the tokens, one in so many, that a walk leaves out."""
 Split = tuple[int, int, int]
@@ -43,9 +44,8 @@ def causal_sums(tolerance: float, pairs: Pairs, *, end: int = _END) -> Sums:
     """The sums over keys 0 to i for query i, of one cloud.
 
     Raises:
-        NotFinite, EngineUnsupported, NotConverged: as `certified_whole`.
+        EngineUnsupported, NotConverged: as `certified_whole`.
     """
-    require_finite("tree", pairs)
     scale = pairs.value_scale()
     pairs = dataclasses.replace(pairs, v=pairs.v / scale)
     walks = len(pairs.q) > _MANY * end and _fits(tolerance, pairs)
@@ -78,8 +78,6 @@ def by_halves(tolerance: float, pairs: Pairs, end: int) -> Sums:
 
     All sums are independent; those of a level are added to the rows of its later halves.
     """
-    if not len(pairs.q):
-        return certified_whole(tolerance, pairs)
     levels, leaves = _division(len(pairs.q), end)
 
     def some(r: tuple[int, int]) -> list[Sums]:

@@ -17,6 +17,7 @@ Array = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
 _SPARE = 8
+"""Numbers of the widest register."""
 _MOVE = 1.0
 """Nanoseconds of a number that is brought to the next level."""
 Tokens = tuple[Places, Places, Array]
@@ -83,8 +84,8 @@ def _from(work: Callable[[tuple[int, int]], None], first: int, r: tuple[int, int
 
 
 def ranked(tree: Grown, rows: Array, levels: Integers) -> Ranked:
-    """The rows (rows, n), given by position, for some levels; for that of the root if none."""
-    levels = np.unique(levels) if len(levels) else np.zeros(1, dtype=np.int64)
+    """The rows (rows, n), given by position, for some levels, at least one."""
+    levels = np.unique(levels)
     descent = Descent(tree, rows)
     positions = np.empty((len(levels), rows.shape[1]), dtype=np.int32)
     permuted = spacious(len(levels), *rows.shape)

@@ -13,7 +13,8 @@ from torch import Tensor
 from vlasov._shapes import KeyLogits, Values
 from vlasov.engines.base import PreparedSum
 from vlasov.engines.certified import Sums, certified_whole
-from vlasov.engines.members import members, require_finite
+from vlasov.engines.members import members
+from vlasov.engines.pair_checks import require_finite
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.tree_sums import Trees, trees_over
 

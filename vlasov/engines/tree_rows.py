@@ -6,7 +6,7 @@ Rows of numbers are addresses, see `intrinsics`; a tuple (address, stride) or (a
 number) stands for several of them. Exponents are in base 2.
 """
 
-__all__ = ["LANES", "exponents", "moved", "powers_of", "raised", "step"]
+__all__ = ["LANES", "exponents", "least", "moved", "powers_of", "raised", "step"]
 
 from typing import no_type_check
 
@@ -17,6 +17,13 @@ from vlasov.engines.intrinsics import larger, past
 from vlasov.engines.power_of_two import exponential
 
 LANES = 256
+
+
+@njit(**PASTED)
+@no_type_check
+def least(a, b):
+    """The smaller of two whole numbers."""
+    return a if a < b else b
 
 
 @njit(**PASTED)

@@ -107,7 +107,7 @@ def totals(terms: Terms) -> tuple[Array, Array]:
     gather = partial(tree_expand.gather_moments, scene)
     if len(shared):
         some = partial(_some, gather, shared, above)
-        in_threads(some, len(shared), _terms_of(terms.keys, shared[:, 1], shared[:, 2], terms))
+        in_threads(some, len(shared), _terms_of(terms, terms.keys, shared[:, [1, 2]], _COSTS[1]))
 
     def task(r: tuple[int, int]) -> None:
         for node in range(*r):
@@ -117,7 +117,7 @@ def totals(terms: Terms) -> tuple[Array, Array]:
         _expand(scene, expanded, terms.room(min(len(expanded), _ITEMS)), sums)
         tree_direct.sum_directly(scene, near, sums)
 
-    queries = _terms_of(terms.queries, shared[:, 0], shared[:, 2], terms)
+    queries = _terms_of(terms, terms.queries, shared[:, [0, 2]], _COSTS[0])
     in_threads(task, tasks, queries + _LEFT * len(left))
     if len(direct):
         tree_direct.sum_directly(scene, direct, sums)
@@ -130,10 +130,10 @@ def _some(
     gather(items[slice(*r)], *(x[slice(*r)] for x in room))
 
 
-def _terms_of(tree: Grown, nodes: Integers, polynomials: Integers, terms: Terms) -> float:
-    """Nanoseconds that expansions take at the tokens of some nodes."""
-    sizes = tree.spans[nodes, 1] - tree.spans[nodes, 0]
-    return _COSTS[0] * len(terms.channels) * float(sizes @ terms.basis.table[1, polynomials])
+def _terms_of(terms: Terms, tree: Grown, items: Integers, cost: float) -> float:
+    """What terms of a cost take at the tokens of nodes, for items (node, polynomial)."""
+    sizes = tree.spans[items[:, 0], 1] - tree.spans[items[:, 0], 0]
+    return cost * len(terms.channels) * float(sizes @ terms.basis.table[1, items[:, 1]])
 
 
 def _expand(
