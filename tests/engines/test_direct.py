@@ -10,7 +10,7 @@ from numba import njit
 
 from vlasov.attention.masks import Alibi, Causal, Window
 from vlasov.engines import Auto, Dense, Direct
-from vlasov.engines.power_of_two import exponential
+from vlasov.engines.power_of_two import power_of_two
 from vlasov.errors import EngineUnsupported
 
 SEVERAL_TILES = 1_100  # tokens: a tile holds about 500 keys in the plane
@@ -40,7 +40,7 @@ def _assert_agree(operands, mask=None, *, penalty=0.0):
 def _powers(x):
     found = np.empty_like(x)
     for i in range(x.shape[0]):
-        found[i] = exponential(x[i])
+        found[i] = power_of_two(x[i])
     return found
 
 

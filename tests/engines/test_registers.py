@@ -1,4 +1,4 @@
-# pyright: basic, reportCallIssue=false
+# pyright: basic, reportCallIssue=false, reportGeneralTypeIssues=false
 """Registers hold as many numbers as the processor allows, and act on each of them."""
 
 import numpy as np
@@ -7,7 +7,8 @@ from numba import njit
 
 from vlasov.engines.compiling import VECTORS
 from vlasov.engines.intrinsics import aligned, past, start
-from vlasov.engines.register_weights import first, power_of_two, total
+from vlasov.engines.power_of_two import power_of_two, sigmoid
+from vlasov.engines.register_ends import first, highest, kept, total, totals
 from vlasov.engines.registers import (
     ONE,
     WIDE,
@@ -15,10 +16,13 @@ from vlasov.engines.registers import (
     filled,
     fused,
     geometric,
+    higher,
     loaded,
     plus,
     product,
+    spread,
     stored,
+    width,
 )
 
 
@@ -28,24 +32,51 @@ def rng():
 
 
 THREE = (0, 0, 0)
+FORMATS = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+
+
+def _normal(rng, registers, dtype):
+    """As many numbers as some registers hold."""
+    return rng.normal(size=registers * WIDE * 8 // np.dtype(dtype).itemsize).astype(dtype)
+
+
+def _close(found, wanted, dtype):
+    unit = np.finfo(dtype).eps
+    np.testing.assert_allclose(found, wanted, rtol=40 * unit, atol=20 * unit)
 
 
 @njit
 def arithmetic(x, y, s, out):
     a, b = loaded(start(x, 0), THREE), loaded(start(y, 0), THREE)
-    row = start(out, 0)
+    row, size = start(out, 0), 3 * width(start(x, 0))
     stored(row, plus(a, b))
-    stored(past(row, 3 * WIDE), product(a, filled(s, THREE)))
-    stored(past(row, 6 * WIDE), fused(a, b, filled(s, THREE)))
-    return total(a)
+    stored(past(row, size), product(a, filled(s, THREE)))
+    stored(past(row, 2 * size), fused(a, b, filled(s, THREE)))
+    stored(past(row, 3 * size), higher(a, b))
+    return total(a), totals(a)
 
 
-def test_numbers_are_added_and_multiplied_place_by_place(rng):
-    x, y, out = rng.normal(size=3 * WIDE), rng.normal(size=3 * WIDE), np.zeros(9 * WIDE)
-    sum_ = arithmetic(x, y, 2.5, out)
-    found = out.reshape(3, -1)
-    np.testing.assert_allclose(found, [x + y, 2.5 * x, x * y + 2.5], rtol=1e-14, atol=1e-15)
-    assert sum_ == pytest.approx(x.sum(), abs=1e-13)
+@FORMATS
+def test_numbers_are_combined_place_by_place(rng, dtype):
+    x, y, out = (_normal(rng, count, dtype) for count in (3, 3, 12))
+    sum_, sums = arithmetic(x, y, dtype(2.5), out)
+    found = out.reshape(4, -1)
+    _close(found, [x + y, dtype(2.5) * x, x * y + dtype(2.5), np.maximum(x, y)], dtype)
+    _close(sum_, x.sum(), dtype)
+    _close(sums, x.reshape(3, -1).sum(-1), dtype)
+
+
+@njit
+def spreading(x, out):
+    stored(start(out, 0), spread(start(x, 0), THREE))
+    return highest(loaded(start(x, 0), ONE))
+
+
+@FORMATS
+def test_numbers_are_spread_over_a_register_each(rng, dtype):
+    x, out = _normal(rng, 1, dtype), _normal(rng, 3, dtype)
+    assert spreading(x, out) == x.max()
+    np.testing.assert_array_equal(out.reshape(3, -1), np.repeat(x[:3, None], len(x), axis=1))
 
 
 @njit
@@ -81,30 +112,57 @@ def weights(t, out):
     stored(start(out, 0), power_of_two(loaded(start(t, 0), ONE)))
 
 
-@pytest.mark.parametrize("scale", [1e-300, 0.4, 30.0, 1000.0])
-def test_powers_of_two_are_exact_to_rounding(rng, scale):
+@njit(fastmath=VECTORS["fastmath"])
+def bounded(t, out):
+    stored(start(out, 0), sigmoid(loaded(start(t, 0), ONE)))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 0.4, 30.0, 120.0, 1000.0])
+@FORMATS
+def test_powers_of_two_are_exact_to_rounding(rng, scale, dtype):
+    scale = min(scale, 120.0) if dtype is np.float32 else scale
     for _ in range(50):
-        t, out = rng.uniform(-scale, scale, size=WIDE), np.zeros(WIDE)
+        out = _normal(rng, 1, dtype)
+        t = (scale * rng.uniform(-1, 1, size=out.shape)).astype(dtype)
         weights(t, out)
-        np.testing.assert_allclose(out, np.exp2(t), rtol=8e-16)
+        np.testing.assert_allclose(out, np.exp2(t.astype(float)), rtol=3.6 * np.finfo(dtype).eps)
 
 
-def test_a_power_of_two_too_small_to_hold_is_nearly_zero():
-    out = np.ones(WIDE)
-    weights(np.full(WIDE, -1e300), out)
-    assert ((out >= 0) & (out < 1e-300)).all()
+@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0, 1e4])
+@FORMATS
+def test_logistic_functions_are_exact_to_rounding(rng, size, dtype):
+    t = size * _normal(rng, 1, dtype)
+    out = np.ones_like(t)
+    bounded(t, out)
+    with np.errstate(over="ignore"):
+        wanted = 1 / (1 + np.exp2(-t.astype(float)))
+    tiny = np.finfo(dtype).tiny
+    np.testing.assert_allclose(out, wanted, rtol=4 * np.finfo(dtype).eps, atol=8 * tiny)
+
+
+@FORMATS
+def test_a_power_of_two_too_small_to_hold_is_nearly_zero(dtype):
+    t = np.full(64 // np.dtype(dtype).itemsize, -1e30, dtype)
+    out = np.ones_like(t)
+    weights(t, out)
+    found = out[: len(t) * WIDE // 8]
+    assert ((found >= 0) & (found <= 4 * np.finfo(dtype).tiny)).all()
 
 
 @njit
-def beginning(x, count, out):
-    stored(start(out, 0), first(start(x, 0), count, -7.0))
+def beginning(x, y, count, rest, out):
+    row, size = start(out, 0), width(start(x, 0))
+    stored(row, first(start(x, 0), count, rest))
+    stored(past(row, size), kept(loaded(start(y, 0), ONE), count, rest))
 
 
-@pytest.mark.parametrize("count", range(WIDE))
-def test_the_first_few_numbers_are_followed_by_a_filling(rng, count):
-    x, out = rng.normal(size=count), np.zeros(WIDE)
-    beginning(x, count, out)
-    np.testing.assert_array_equal(out, [*x, *[-7.0] * (WIDE - count)])
+@FORMATS
+def test_the_first_few_numbers_are_followed_by_a_filling(rng, dtype):
+    whole, out = _normal(rng, 1, dtype), _normal(rng, 2, dtype)
+    for count in range(len(whole)):
+        beginning(whole[:count].copy(), whole, count, dtype(-7), out)
+        wanted = [*whole[:count], *[-7.0] * (len(whole) - count)]
+        np.testing.assert_array_equal(out.reshape(2, -1), [wanted, wanted])
 
 
 @njit

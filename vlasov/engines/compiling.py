@@ -1,6 +1,6 @@
 """How the compiled loops are compiled: options that numba's decorator takes."""
 
-__all__ = ["ENTRY", "ENTRY_VECTORS", "INNER", "PASTED", "REORDERED", "VECTORS"]
+__all__ = ["ENTRY", "ENTRY_VECTORS", "INNER", "PASTED", "VECTORS"]
 
 from typing import Any
 
@@ -34,5 +34,3 @@ PASTED: dict[str, Any] = {"inline": "always"}
 It is never optimised by itself, which costs as much as its share of the caller. Pasting copies
 what is pasted, so that what has much pasted into it should be `INNER` or `VECTORS`.
 """
-REORDERED: dict[str, Any] = {"fastmath": _FAST, "forceinline": True}
-"""The same as `VECTORS` for implementations that numba chooses by type."""

@@ -1,109 +1,121 @@
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
 # ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
-r"""One pass over a tile of keys, whose coordinates stand each in a row of its own.
+"""One query and the keys of a tile, whose coordinates stand each in a row of its own.
 
-The rows follow each other in one array: a tuple ``(numbers, first, stride, nothing)``, where
-`nothing` is a tuple with a zero for each row. Their number is in its type, so that loops over
-coordinates are unrolled and LLVM turns the loop over keys into vectors.
+A tile is an address and the numbers from one row to the next: a row for each coordinate of the
+keys, one of logits, a row for each of the values. The query is a register for each coordinate,
+so that their number is part of its type.
 """
 
-__all__ = ["dot", "largest", "pair_tile", "row", "tile"]
+__all__ = ["largest", "unchanged", "weighted"]
 
 from typing import no_type_check
 
-import numpy as np
 from numba import njit
-from numba.extending import overload
+from numba.extending import intrinsic
 
-from vlasov.engines.compiling import REORDERED, VECTORS
-from vlasov.engines.intrinsics import larger
-from vlasov.engines.power_of_two import exponential, logistic
+from vlasov.engines.compiling import INNER
+from vlasov.engines.intrinsics import past
+from vlasov.engines.register_ends import highest, kept, total, totals
+from vlasov.engines.register_types import (
+    ORDERED,
+    constant,
+    each,
+    joined,
+    loaded_at,
+    multiply_add,
+    places_at,
+)
+from vlasov.engines.registers import ONE, filled, higher, loaded, plus, width
 
 
+def _rows(builder, address, stride, count):
+    """A register of each of some rows, the first of which is at an address."""
+    steps = [builder.mul(stride, stride.type(c)) for c in range(count)]
+    places = [builder.gep(address, [step], inbounds=True) for step in steps]
+    return [loaded_at(builder, *places_at(builder, place, 1)) for place in places]
+
+
+def _chain(builder, products, found):
+    for a, b in products:
+        found = multiply_add(builder, a, b, found)
+    return found
+
+
+@intrinsic
 @no_type_check
-def row(xs, i):
-    """Entry i of every row."""
-    raise NotImplementedError
+def _scores(typingctx, query, address, stride, so_far):
+    """The scalar products of a query with the keys at an address, added to what there is.
+
+    By two chains of sums, neither of which waits for the other.
+    """
+
+    def build(context, builder, signature, arguments):
+        (found,) = each(builder, arguments[3])
+        rows = _rows(builder, *arguments[1:3], query.count)
+        products = list(zip(each(builder, arguments[0]), rows, strict=True))
+        found = _chain(builder, products[::2], found)
+        other = _chain(builder, products[1::2], constant(found.type, 0.0))
+        return joined(builder, [builder.fadd(found, other, flags=ORDERED)])
+
+    return so_far(query, address, stride, so_far), build
 
 
-@overload(row)
+@intrinsic
 @no_type_check
-def _row_of(xs, i):
-    if len(xs[-1]) == 1:
-        return lambda xs, i: (xs[0][xs[1] + i],)
-    return lambda xs, i: (
-        xs[0][xs[1] + i],
-        *row((xs[0], xs[1] + xs[2], xs[2], xs[3][1:]), i),
-    )
+def _added(typingctx, sums, address, stride, weight):
+    """The values at an address, weighted, added to the sums of each of them."""
+
+    def build(context, builder, signature, arguments):
+        found, (weight,) = each(builder, arguments[0]), each(builder, arguments[3])
+        rows = _rows(builder, *arguments[1:3], sums.count)
+        pairs = zip(found, rows, strict=True)
+        return joined(builder, [multiply_add(builder, weight, x, a) for a, x in pairs])
+
+    return sums(sums, address, stride, weight), build
 
 
+@njit(**INNER)
 @no_type_check
-def dot(a, b, start):
-    """The scalar product of two tuples, added to `start`."""
-    raise NotImplementedError
+def unchanged(scores):
+    """The scores as weights."""
+    return scores
 
 
-@overload(dot, jit_options=REORDERED)
+@njit(**INNER)
 @no_type_check
-def _dot_of(a, b, start):
-    if len(a) == 1:
-        return lambda a, b, start: start + a[0] * b[0]
-    return lambda a, b, start: dot(a[1:], b[1:], start + a[0] * b[0])
+def largest(query, tile, seen, so_far):
+    """The largest exponent of a query over the keys seen of a tile, or what it was `so_far`."""
+    near, logits, _, stride = tile
+    lanes, top = width(near), filled(so_far, ONE)
+    whole = seen - seen % lanes
+    for j in range(0, whole, lanes):
+        exponents = _scores(query, past(near, j), stride, loaded(past(logits, j), ONE))
+        top = higher(top, exponents)
+    if whole < seen:
+        exponents = _scores(query, past(near, whole), stride, loaded(past(logits, whole), ONE))
+        top = higher(top, kept(exponents, seen - whole, so_far))
+    return highest(top)
 
 
+@njit(**INNER)
 @no_type_check
-def _plus(total, weight, values):
-    raise NotImplementedError
+def weighted(query, tile, seen, shift, weigh, nothing):
+    """The sum of the weights of the keys seen of a tile, and of the weighted values.
 
-
-@overload(_plus, jit_options=REORDERED)
-@no_type_check
-def _plus_of(total, weight, values):
-    if len(total) == 1:
-        return lambda total, weight, values: (total[0] + weight * values[0],)
-    return lambda total, weight, values: (
-        total[0] + weight * values[0],
-        *_plus(total[1:], weight, values[1:]),
-    )
-
-
-@njit(**VECTORS)
-@no_type_check
-def largest(query, keys, logits, so_far):
-    """The largest exponent of a query over a tile, or what it was `so_far`."""
-    top = so_far
-    for index in range(logits.shape[0]):
-        j = np.uintp(index)  # no wrap-around of negative indices, which would stop the vectors
-        top = larger(top, dot(query, row(keys, j), logits[j]))
-    return top
-
-
-@njit(**VECTORS)
-@no_type_check
-def tile(query, keys, logits, values, shift, nothing):
-    """The sum of the weights of a tile of keys, and of the weighted values."""
-    mass, total = logits.dtype.type(0), nothing
-    for index in range(logits.shape[0]):
-        j = np.uintp(index)
-        weight = exponential(dot(query, row(keys, j), logits[j] - shift))
-        mass += weight
-        total = _plus(total, weight, row(values, j))
-    return mass, total
-
-
-@njit(**VECTORS)
-@no_type_check
-def pair_tile(query, keys, logits, values, nothing, bounded):
-    """The values of a tile, weighted by the score itself or, if `bounded`, by `logistic` of it."""
-    total = nothing
-    if bounded:
-        for index in range(logits.shape[0]):
-            j = np.uintp(index)
-            weight = logistic(dot(query, row(keys, j), logits[j]))
-            total = _plus(total, weight, row(values, j))
-    else:
-        for index in range(logits.shape[0]):
-            j = np.uintp(index)
-            weight = dot(query, row(keys, j), logits[j])
-            total = _plus(total, weight, row(values, j))
-    return total
+    The exponents are lowered by a shift; `weigh` makes weights of them.
+    """
+    near, logits, far, stride = tile
+    lanes, lowered = width(near), filled(-shift, ONE)
+    mass, sums = filled(nothing[0], ONE), filled(nothing[0], nothing)
+    whole = seen - seen % lanes
+    for j in range(0, whole, lanes):
+        logit = plus(loaded(past(logits, j), ONE), lowered)
+        weight = weigh(_scores(query, past(near, j), stride, logit))
+        mass, sums = plus(mass, weight), _added(sums, past(far, j), stride, weight)
+    if whole < seen:
+        logit = plus(loaded(past(logits, whole), ONE), lowered)
+        weight = weigh(_scores(query, past(near, whole), stride, logit))
+        weight = kept(weight, seen - whole, nothing[0])
+        mass, sums = plus(mass, weight), _added(sums, past(far, whole), stride, weight)
+    return total(mass), totals(sums)

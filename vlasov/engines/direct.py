@@ -137,13 +137,13 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
     if scale != 1:
         pairs = dataclasses.replace(pairs, v=pairs.v / scale)
     pairs, top = lifted(pairs, _ABSENT)
-    packed = operands(pairs, scale=math.log2(math.e), length=direct_kernel.tile_keys)
+    packed = operands(pairs, scale=math.log2(math.e))
     averages = np.empty((batch.numel() * nq, packed.width), dtype=packed.queries.dtype)
     logs = np.empty(batch.numel() * nq, dtype=averages.dtype)
     run = partial(
         direct_kernel.sums,
         packed.arguments,
-        (nq, pairs.k.shape[-2], _ROWS, int(triangular)),
+        (nq, pairs.k.shape[-2], _ROWS, packed.length, int(triangular)),
         hints(pairs),
         (averages, logs),
     )
@@ -168,10 +168,9 @@ def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
     packed = operands(
         Pairs(pairs.q, pairs.k, weighted, bias).detach(),
         scale=math.log2(math.e) if bounded else 1.0,
-        length=direct_kernel.tile_keys,
     )
     totals = np.zeros((batch.numel() * nq, packed.width))
-    sizes = (nq, pairs.k.shape[-2], _ROWS, int(triangular))
+    sizes = (nq, pairs.k.shape[-2], _ROWS, packed.length, int(triangular))
     run = partial(direct_kernel.pair_sums, packed.arguments, sizes, bounded, totals)
     in_threads(run, batch.numel() * -(-nq // _ROWS), _PAIR * len(totals) * pairs.k.shape[-2])
     found = torch.from_numpy(totals)[:, : pairs.v.shape[-1]]

@@ -5,11 +5,12 @@
 Compiled for a width and a number format at their first call and kept in a cache on disk.
 
 `operands` are (queries, keys, nothing): the queries one behind the other, the keys in tiles, see
-`tile_keys`, and a tuple of zeros that tells the width. `sizes` are the numbers of queries, keys,
-queries in a block, and 1 if query i sees keys 0 to i only. Members stand one behind the other.
+`direct_operands`, and a tuple of zeros that tells the width. `sizes` are the numbers of queries,
+keys, queries in a block, keys in a tile, and 1 if query i sees keys 0 to i only. Members stand one
+behind the other.
 """
 
-__all__ = ["pair_sums", "sums", "tile_keys"]
+__all__ = ["pair_sums", "sums"]
 
 import math
 from typing import no_type_check
@@ -18,51 +19,48 @@ import numpy as np
 from numba import njit
 
 from vlasov.engines.compiling import INNER
-from vlasov.engines.coordinates import dot, largest, pair_tile, row, tile
+from vlasov.engines.coordinates import largest, unchanged, weighted
+from vlasov.engines.intrinsics import past, start
+from vlasov.engines.power_of_two import power_of_two, sigmoid
+from vlasov.engines.registers import spread
 
-_CACHE = 28_000  # bytes of a tile of keys
 _NOTHING = -3e38  # below every exponent
 
 
-@njit(nogil=True)
-@no_type_check
-def tile_keys(width, itemsize):
-    """Keys in a tile: rows of so many numbers for each coordinate, the logits, each value."""
-    return _CACHE // ((2 * width + 1) * itemsize) // 64 * 64
-
-
 @njit(**INNER)
 @no_type_check
-def _query(operands, row_index):
+def _query(operands, sizes, member, i):
+    """The coordinates of a query, each in a register of its own."""
     q, _, nothing = operands
-    width = np.uintp(len(nothing))
-    return row((q, np.uintp(row_index) * width, np.uintp(1), nothing), np.uintp(0))
+    return spread(start(q, (member * sizes[0] + i) * len(nothing)), nothing)
 
 
 @njit(**INNER)
 @no_type_check
-def _keys(operands, sizes, member, low):
-    """Keys, logits and values of the tile that begins at key `low`."""
+def _tile(operands, sizes, member, low):
+    """The tile that begins at key `low`: keys, logits, values, and how far rows lie apart."""
     _, packed, nothing = operands
-    width = len(nothing)
-    length = tile_keys(width, packed.itemsize)
+    width, length = len(nothing), sizes[3]
     tiles = (sizes[1] + length - 1) // length
-    begin = (member * tiles * length + low) * (2 * width + 1)
-    first, stride = np.uintp(begin), np.uintp(length)
-    middle = begin + width * length
-    logits = packed[middle : middle + min(length, sizes[1] - low)]
-    values = (packed, np.uintp(middle + length), stride, nothing)
-    return (packed, first, stride, nothing), logits, values
+    near = start(packed, (member * tiles * length + low) * (2 * width + 1))
+    return near, past(near, width * length), past(near, (width + 1) * length), length
 
 
 @njit(**INNER)
 @no_type_check
-def _seen(sizes, logits, i, low):
-    """The part of a tile's logits that a query sees."""
-    count = i + 1 - low
-    if sizes[3] and count < logits.shape[0]:
-        return logits[: max(count, 0)]
-    return logits
+def _seen(operands, sizes, i, low):
+    """How many keys of a tile a query sees, which come first."""
+    count = min(sizes[3], sizes[1] - low)
+    return max(min(count, i + 1 - low), 0) if sizes[4] else count
+
+
+@njit(**INNER)
+@no_type_check
+def _dot(a, b, stride, width, so_far):
+    """A scalar product, added to what there is."""
+    for c in range(width):
+        so_far += a[c] * b[c * stride]
+    return so_far
 
 
 @njit(**INNER)
@@ -73,18 +71,18 @@ def _guess(operands, sizes, hints, member, i):
     That exponent lies between the largest one over a few keys, the scouts, and a bound by norms;
     the formats end at 1022 and 126.
     """
-    (longest, scouts), triangular = hints, sizes[3]
-    query = _query(operands, member * sizes[0] + i)
-    bound = math.sqrt(dot(query, query, operands[1].dtype.type(0))) * longest[member]
-    length = tile_keys(len(query), operands[1].itemsize)
+    (longest, scouts), triangular = hints, sizes[4]
+    (q, _, nothing), length = operands, sizes[3]
+    width, reach = len(nothing), 900.0 if q.itemsize == 8 else 60.0
+    query = start(q, (member * sizes[0] + i) * width)
+    bound = math.sqrt(_dot(query, query, 1, width, nothing[0])) * longest[member]
     attained = _NOTHING
     for s in range(scouts.shape[1]):
         j = scouts[member, s]
         if j <= i or not triangular:
-            near, logits, _ = _keys(operands, sizes, member, j // length * length)
-            at = np.uintp(j % length)
-            attained = max(attained, dot(query, row(near, at), logits[at]))
-    reach = 900.0 if operands[1].itemsize == 8 else 60.0
+            near, logits, _, _ = _tile(operands, sizes, member, j // length * length)
+            at = j % length
+            attained = max(attained, _dot(query, past(near, at), length, width, logits[at]))
     return max(attained, bound - reach) if bound - attained <= 2 * reach else np.nan
 
 
@@ -100,13 +98,13 @@ def _shifts(operands, sizes, hints, member, rows):
         searched[i - rows[0]] = math.isnan(guess)
         shifts[i - rows[0]] = _NOTHING if math.isnan(guess) else guess
         unknown += searched[i - rows[0]]
-    end = rows[1] if sizes[3] else sizes[1]
-    for low in range(0, end if unknown else 0, tile_keys(len(operands[2]), operands[1].itemsize)):
-        near, logits, _ = _keys(operands, sizes, member, low)
+    end = rows[1] if sizes[4] else sizes[1]
+    for low in range(0, end if unknown else 0, sizes[3]):
+        tile = _tile(operands, sizes, member, low)
         for i in range(rows[0], rows[1]):
             if searched[i - rows[0]]:
-                query, seen = _query(operands, member * sizes[0] + i), _seen(sizes, logits, i, low)
-                shifts[i - rows[0]] = largest(query, near, seen, shifts[i - rows[0]])
+                query, seen = _query(operands, sizes, member, i), _seen(operands, sizes, i, low)
+                shifts[i - rows[0]] = largest(query, tile, seen, shifts[i - rows[0]])
     return shifts
 
 
@@ -116,12 +114,13 @@ def _totals(operands, sizes, member, rows, shifts):
     """Weighted sums of the values and, as the last column, of the weights alone."""
     nothing = operands[2]
     total = np.zeros((rows[1] - rows[0], len(nothing) + 1), np.float64)
-    end = rows[1] if sizes[3] else sizes[1]
-    for low in range(0, end, tile_keys(len(nothing), operands[1].itemsize)):
-        near, logits, far = _keys(operands, sizes, member, low)
+    end = rows[1] if sizes[4] else sizes[1]
+    for low in range(0, end, sizes[3]):
+        tile = _tile(operands, sizes, member, low)
         for i in range(rows[0], rows[1]):
-            query, seen = _query(operands, member * sizes[0] + i), _seen(sizes, logits, i, low)
-            mass, part = tile(query, near, seen, far, shifts[i - rows[0]], nothing)
+            query, seen = _query(operands, sizes, member, i), _seen(operands, sizes, i, low)
+            shift = shifts[i - rows[0]]
+            mass, part = weighted(query, tile, seen, shift, power_of_two, nothing)
             total[i - rows[0], -1] += mass
             for c in range(len(nothing)):
                 total[i - rows[0], c] += part[c]
@@ -166,11 +165,14 @@ def pair_sums(operands, sizes, bounded, found, blocks):
     nothing = operands[2]
     for block in range(blocks[0], blocks[1]):
         member, rows = _rows(sizes, block)
-        end = rows[1] if sizes[3] else sizes[1]
-        for low in range(0, end, tile_keys(len(nothing), operands[1].itemsize)):
-            near, logits, far = _keys(operands, sizes, member, low)
+        end = rows[1] if sizes[4] else sizes[1]
+        for low in range(0, end, sizes[3]):
+            tile = _tile(operands, sizes, member, low)
             for i in range(rows[0], rows[1]):
-                query, seen = _query(operands, member * sizes[0] + i), _seen(sizes, logits, i, low)
-                part = pair_tile(query, near, seen, far, nothing, bounded)
+                query, seen = _query(operands, sizes, member, i), _seen(operands, sizes, i, low)
+                if bounded:
+                    _, part = weighted(query, tile, seen, nothing[0], sigmoid, nothing)
+                else:
+                    _, part = weighted(query, tile, seen, nothing[0], unchanged, nothing)
                 for c in range(len(nothing)):
                     found[member * sizes[0] + i, c] += part[c]

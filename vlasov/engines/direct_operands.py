@@ -11,7 +11,6 @@ __all__ = [
     "range_of_values",
 ]
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +27,7 @@ Numbers = npt.NDArray[np.floating[Any]]
 _WIDTHS = (1, 2, 3, 4, 6, 8)
 """Widths that are compiled; others are padded with zeros."""
 WIDEST = _WIDTHS[-1]
+_TILE = 28_000  # bytes, which stay near the processor
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Operands:
     queries: Numbers
     tiles: Numbers
     width: int
+    length: int
+    """Keys in a tile."""
 
     @property
     def arguments(self) -> tuple[Numbers, Numbers, tuple[Any, ...]]:
@@ -44,16 +46,16 @@ class Operands:
         return self.queries, self.tiles, tuple(np.zeros(self.width, self.queries.dtype))
 
 
-def operands(pairs: Pairs, *, scale: float, length: Callable[[int, int], int]) -> Operands:
-    """The operands with exponents times `scale`, in tiles of ``length(width, itemsize)`` keys."""
+def operands(pairs: Pairs, *, scale: float) -> Operands:
+    """The operands with exponents times `scale`."""
     width = next(w for w in _WIDTHS if w >= max(pairs.k.shape[-1], pairs.v.shape[-1]))
-    keys = length(width, pairs.q.itemsize)
+    keys = _TILE // ((2 * width + 1) * pairs.q.itemsize) // 64 * 64
     k, v = _members(pairs.k, pairs.batch, width), _members(pairs.v, pairs.batch, width)
     logits = _members(scale * pairs.logits.unsqueeze(-1), pairs.batch, 1)
     rows = functional.pad(torch.cat([k, logits, v], dim=-1), (0, 0, 0, -k.shape[-2] % keys))
     tiles = rows.unflatten(-2, (-1, keys)).mT.reshape(-1).contiguous()
     q = _members(scale * pairs.q, pairs.batch, width).reshape(-1).contiguous()
-    return Operands(q.numpy(), tiles.numpy(), width)
+    return Operands(q.numpy(), tiles.numpy(), width, keys)
 
 
 def _members(x: Tensor, batch: torch.Size, width: int) -> Tensor:

@@ -1,5 +1,5 @@
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
-# ruff: noqa: ANN001, ANN201, ANN202 - numba reads types off the arguments
+# ruff: noqa: ANN001, ANN202 - numba reads types off the arguments
 r"""The exponential to the base 2, written out, so that loops around it become vectors.
 
 .. math:: 2^t = 2^n\, 2^r, \qquad n = \mathrm{round}(t), \quad |r| \le \tfrac12
@@ -7,117 +7,125 @@ r"""The exponential to the base 2, written out, so that loops around it become v
 with a polynomial for :math:`2^r`; :math:`2^n` is added to the bits of its exponent.
 """
 
-__all__ = ["COEFFICIENTS", "LOWEST", "exponential", "logistic"]
+__all__ = ["power_of_two", "sigmoid"]
 
+from dataclasses import dataclass
 from typing import no_type_check
 
 import llvmlite.ir as ir
-import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from vlasov.engines.compiling import PASTED, REORDERED
+from vlasov.engines.register_types import (
+    FAST,
+    ORDERED,
+    Registers,
+    bits,
+    constant,
+    each,
+    joined,
+    multiply_add,
+)
 
-# 2^r on [-1/2, 1/2] interpolated at Chebyshev nodes: relative errors 3.2e-16 and 2e-8.
-COEFFICIENTS = (
-    7.072585949269223e-09, 1.0208690299958306e-07, 1.321544258792169e-06, 1.5252657260200837e-05,
-    1.540353044173605e-04, 1.3333558230164974e-03, 9.618129107606888e-03, 5.550410866444772e-02,
-    2.4022650695910097e-01, 6.9314718055995e-01, 1.0,
+
+@dataclass(frozen=True)
+class _Format:
+    """How powers of 2 are found in a number format.
+
+    Smaller powers count as the one of `lowest`; far below the largest of a row, see `direct`. The
+    coefficients are those of 2^r on [-1/2, 1/2], interpolated at Chebyshev nodes.
+    """
+
+    mantissa: int
+    lowest: float
+    coefficients: tuple[float, ...]
+
+
+_DOUBLE = _Format(
+    mantissa=52,
+    lowest=-1021.0,
+    coefficients=(  # of relative error 3.2e-16
+        1.0, 6.9314718055995e-01, 2.4022650695910097e-01, 5.550410866444772e-02,
+        9.618129107606888e-03, 1.3333558230164974e-03, 1.540353044173605e-04,
+        1.5252657260200837e-05, 1.321544258792169e-06, 1.0208690299958306e-07,
+        7.072585949269223e-09,
+    ),
 )  # fmt: skip
-_SINGLE = tuple(
-    np.float32(c)
-    for c in (
-        1.5461444854736328e-04, 1.3400427997112274e-03, 9.618056938052177e-03,
-        5.550327152013779e-02, 2.4022650718688965e-01, 6.931471824645996e-01, 1.0,
-    )
+_SINGLE = _Format(
+    mantissa=23,
+    lowest=-125.0,
+    coefficients=(  # of relative error 2e-8
+        1.0, 6.931471824645996e-01, 2.4022650718688965e-01, 5.550327152013779e-02,
+        9.618056938052177e-03, 1.3400427997112274e-03, 1.5461444854736328e-04,
+    ),
 )  # fmt: skip
-
-# Smaller powers count as this one; far below the largest of a row, see `direct`.
-LOWEST, _LOWEST_SINGLE = -1021.0, np.float32(-125.0)
+_FORMATS = {64: _DOUBLE, 32: _SINGLE}
 
 
-@intrinsic
-@no_type_check
-def _whole(typingctx, t):
-    """The nearest integer."""
-
-    def build(context, builder, signature, arguments):
-        (x,) = arguments
-        return builder.call(builder.module.declare_intrinsic("llvm.rint", [x.type]), [x])
-
-    return t(t), build
+def _format(kind):
+    return _FORMATS[bits(kind.element if isinstance(kind, ir.VectorType) else kind)]
 
 
-@intrinsic
-@no_type_check
-def _times_power(typingctx, p, n):
-    """The product p 2^n for an integer n held as a floating number."""
-    mantissa = 52 if p is types.float64 else 23
-
-    def build(context, builder, signature, arguments):
-        value, power = arguments
-        bits = ir.IntType(64 if mantissa == 52 else 32)
-        # adding 1.5 * 2^mantissa leaves the integer in the last bits
-        shifted = builder.fadd(power, ir.Constant(power.type, 1.5 * 2.0**mantissa))
-        exponent = builder.shl(builder.bitcast(shifted, bits), ir.Constant(bits, mantissa))
-        return builder.bitcast(builder.add(builder.bitcast(value, bits), exponent), value.type)
-
-    return p(p, n), build
+def _integers(kind):
+    """The type of the bits of a number or register."""
+    if isinstance(kind, ir.VectorType):
+        return ir.VectorType(_integers(kind.element), kind.count)
+    return ir.IntType(bits(kind))
 
 
-# Written out: a loop over the coefficients would be compiled once for each of them.
-@njit(**PASTED)
-@no_type_check
-def _double(r):
-    c = COEFFICIENTS
-    p = ((((c[0] * r + c[1]) * r + c[2]) * r + c[3]) * r + c[4]) * r + c[5]
-    return ((((p * r + c[6]) * r + c[7]) * r + c[8]) * r + c[9]) * r + c[10]
+def _horner(builder, x, coefficients):
+    *lower, highest = coefficients
+    found = constant(x.type, highest)
+    for c in reversed(lower):
+        found = multiply_add(builder, found, x, constant(x.type, c))
+    return found
 
 
-@njit(**PASTED)
-@no_type_check
-def _single(r):
-    c = _SINGLE
-    p = ((c[0] * r + c[1]) * r + c[2]) * r + c[3]
-    return ((p * r + c[4]) * r + c[5]) * r + c[6]
+def _polynomial(builder, x, coefficients):
+    """Even and odd powers apart, so that neither sum waits for the other."""
+    square = builder.fmul(x, x, flags=ORDERED)
+    even, odd = (_horner(builder, square, coefficients[i::2]) for i in (0, 1))
+    return multiply_add(builder, odd, x, even)
 
 
-@no_type_check
-def exponential(t):
-    """2^t."""
-    raise NotImplementedError
+def _raised(builder, t):
+    form, kind = _format(t.type), t.type
+    integers = _integers(kind)
+    lowest, whole = constant(kind, form.lowest), constant(kind, 1.5 * 2.0**form.mantissa)
+    some = builder.select(builder.fcmp_ordered(">", t, lowest), t, lowest)
+    # Adding it leaves the nearest integer in the last bits. With a flag of their own, numba gives
+    # the sum and the difference no leave to cancel each other.
+    shifted = builder.fadd(some, whole, flags=("nsz",))
+    rounded = builder.fsub(shifted, whole, flags=("nsz",))
+    found = _polynomial(builder, builder.fsub(some, rounded), form.coefficients)
+    exponent = builder.shl(builder.bitcast(shifted, integers), constant(integers, form.mantissa))
+    return builder.bitcast(builder.add(builder.bitcast(found, integers), exponent), kind)
 
 
-@overload(exponential, jit_options=REORDERED)
-@no_type_check
-def _exponential_of(t):
-    lowest, polynomial = LOWEST, _double
-    if t is types.float32:
-        lowest, polynomial = _LOWEST_SINGLE, _single
-
-    def power(t):
-        kept = max(t, lowest)
-        whole = _whole(kept)
-        return _times_power(polynomial(kept - whole), whole)
-
-    return power
-
-
-@no_type_check
-def logistic(t):
-    """The logistic function to the base 2, 1 / (1 + 2^-t)."""
-    raise NotImplementedError
-
-
-@overload(logistic, jit_options={**REORDERED, "error_model": "numpy"})
-@no_type_check
-def _logistic_of(t):
+def _logistic(builder, t):
+    kind = t.type
     # -t beyond the range of the exponential would wrap around in the bits of its exponent
-    highest, one = -LOWEST, 1.0
-    if t is types.float32:
-        highest, one = -_LOWEST_SINGLE, np.float32(1)
+    highest, one = constant(kind, -_format(kind).lowest), constant(kind, 1.0)
+    opposite = builder.fneg(t)
+    some = builder.select(builder.fcmp_ordered("<", opposite, highest), opposite, highest)
+    return builder.fdiv(one, builder.fadd(one, _raised(builder, some)), flags=FAST)
 
-    def half(t):
-        return one / (one + exponential(min(-t, highest)))
 
-    return half
+def _of_each(function):
+    """An intrinsic for a number or registers of them."""
+
+    @no_type_check
+    def typed(typingctx, t):
+        def build(context, builder, signature, arguments):
+            if not isinstance(t, Registers):
+                return function(builder, *arguments)
+            return joined(builder, [function(builder, x) for x in each(builder, *arguments)])
+
+        return t(t), build
+
+    return intrinsic(typed)
+
+
+power_of_two = _of_each(_raised)
+"""2^t, of a number or of registers of them."""
+sigmoid = _of_each(_logistic)
+"""The logistic function to the base 2, 1 / (1 + 2^-t)."""

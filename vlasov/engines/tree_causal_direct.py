@@ -10,7 +10,8 @@ from numba import njit
 
 from vlasov.engines.compiling import ENTRY_VECTORS, INNER, VECTORS
 from vlasov.engines.intrinsics import past, room, start
-from vlasov.engines.register_weights import first, power_of_two, total
+from vlasov.engines.power_of_two import power_of_two
+from vlasov.engines.register_ends import first, total
 from vlasov.engines.registers import ONE, WIDE, filled, fused, loaded, plus, stored
 from vlasov.engines.tree_rows import LANES, least
 

@@ -18,7 +18,7 @@ from numba import njit
 
 from vlasov.engines.compiling import INNER, PASTED
 from vlasov.engines.intrinsics import larger, past
-from vlasov.engines.register_weights import power_of_two
+from vlasov.engines.power_of_two import power_of_two
 from vlasov.engines.registers import (
     ONE,
     WIDE,

@@ -10,7 +10,7 @@ from numba import njit
 
 from vlasov.engines.compiling import ENTRY_VECTORS, PASTED
 from vlasov.engines.intrinsics import past, room, start
-from vlasov.engines.power_of_two import exponential
+from vlasov.engines.power_of_two import power_of_two
 from vlasov.engines.tree_rows import LANES, least
 
 
@@ -49,7 +49,7 @@ def _weights(a, points, logits, lift, lanes, row):
         for lane in range(lanes):
             row[lane] += slope * side[lane]
     for lane in range(lanes):
-        row[lane] = exponential(row[lane])
+        row[lane] = power_of_two(row[lane])
 
 
 @njit(**PASTED)

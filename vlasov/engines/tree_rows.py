@@ -14,7 +14,7 @@ from numba import njit
 
 from vlasov.engines.compiling import PASTED
 from vlasov.engines.intrinsics import larger, past
-from vlasov.engines.power_of_two import exponential
+from vlasov.engines.power_of_two import power_of_two
 
 LANES = 256
 
@@ -58,7 +58,7 @@ def exponents(a, points, logits, lanes, row):
 def raised(row, shift, lanes):
     """Turn exponents into powers of 2, relative to a shift."""
     for lane in range(lanes):
-        row[lane] = exponential(row[lane] - shift)
+        row[lane] = power_of_two(row[lane] - shift)
 
 
 @njit(**PASTED)
