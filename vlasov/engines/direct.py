@@ -28,7 +28,6 @@ from vlasov.engines.base import Engine, PairKernel
 from vlasov.engines.causal import in_causal_order
 from vlasov.engines.direct_operands import (
     WIDEST,
-    Numbers,
     blind_rows,
     hints,
     lifted,
@@ -138,18 +137,19 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
         pairs = dataclasses.replace(pairs, v=pairs.v / scale)
     pairs, top = lifted(pairs, _ABSENT)
     packed = operands(pairs, scale=math.log2(math.e))
-    averages = np.empty((batch.numel() * nq, packed.width), dtype=packed.queries.dtype)
-    logs = np.empty(batch.numel() * nq, dtype=averages.dtype)
+    both = np.empty((batch.numel() * nq, pairs.v.shape[-1] + 1), packed.queries.dtype)
     run = partial(
         direct_kernel.sums,
         packed.arguments,
         (nq, pairs.k.shape[-2], _ROWS, packed.length, int(triangular)),
         hints(pairs),
-        (averages, logs),
+        both,
     )
-    cost = _PAIR * averages.shape[0] * pairs.k.shape[-2]
-    in_threads(run, batch.numel() * -(-nq // _ROWS), cost)
-    found = _joined(averages[:, : pairs.v.shape[-1]] * scale, logs, top).unflatten(0, (*batch, nq))
+    in_threads(run, batch.numel() * -(-nq // _ROWS), _PAIR * len(both) * pairs.k.shape[-2])
+    found = torch.from_numpy(both).unflatten(0, (*batch, nq))
+    found[..., -1] += top
+    if scale != 1:
+        found[..., :-1] *= scale
     if blind is None:
         return found
     found[..., :-1].masked_fill_(blind.unsqueeze(-1), 0.0)
@@ -175,11 +175,3 @@ def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
     in_threads(run, batch.numel() * -(-nq // _ROWS), _PAIR * len(totals) * pairs.k.shape[-2])
     found = torch.from_numpy(totals)[:, : pairs.v.shape[-1]]
     return found.to(pairs.q.dtype).unflatten(0, (*batch, nq))
-
-
-def _joined(averages: Numbers, logs: Numbers, top: Tensor) -> Tensor:
-    """Averages beside natural log-sums."""
-    binary = torch.from_numpy(logs)
-    lift = top.expand(-1, len(binary) // len(top)).reshape(-1)
-    natural = binary * math.log(2) + lift
-    return torch.cat([torch.from_numpy(averages), natural.unsqueeze(-1)], dim=-1)

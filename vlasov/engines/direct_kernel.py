@@ -25,6 +25,7 @@ from vlasov.engines.power_of_two import power_of_two, sigmoid
 from vlasov.engines.registers import spread
 
 _NOTHING = -3e38  # below every exponent
+_LOG_2 = math.log(2)
 
 
 @njit(**INNER)
@@ -140,7 +141,7 @@ def _rows(sizes, block):
 @njit(nogil=True, cache=True)
 @no_type_check
 def sums(operands, sizes, hints, found, blocks):
-    """Averages and base-2 log-sums of a range of query blocks, written to the two arrays `found`.
+    """Averages and, as the last column of `found`, log-sums, of a range of query blocks.
 
     `hints` are, for each member, the largest norm of a key and the indices of some keys.
     """
@@ -150,9 +151,9 @@ def sums(operands, sizes, hints, found, blocks):
         total = _totals(operands, sizes, member, rows, shifts)
         here = member * sizes[0] + rows[0]
         for i in range(len(shifts)):
-            found[1][here + i] = np.log2(total[i, -1]) + shifts[i]
-            for c in range(total.shape[1] - 1):
-                found[0][here + i, c] = total[i, c] / total[i, -1]
+            found[here + i, -1] = np.log(total[i, -1]) + shifts[i] * _LOG_2
+            for c in range(found.shape[1] - 1):
+                found[here + i, c] = total[i, c] / total[i, -1]
 
 
 @njit(nogil=True, cache=True)

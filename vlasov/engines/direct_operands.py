@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from vlasov.engines.pairs import Pairs
 
@@ -48,19 +47,49 @@ class Operands:
 
 def operands(pairs: Pairs, *, scale: float) -> Operands:
     """The operands with exponents times `scale`."""
-    width = next(w for w in _WIDTHS if w >= max(pairs.k.shape[-1], pairs.v.shape[-1]))
-    keys = _TILE // ((2 * width + 1) * pairs.q.itemsize) // 64 * 64
-    k, v = _members(pairs.k, pairs.batch, width), _members(pairs.v, pairs.batch, width)
-    logits = _members(scale * pairs.logits.unsqueeze(-1), pairs.batch, 1)
-    rows = functional.pad(torch.cat([k, logits, v], dim=-1), (0, 0, 0, -k.shape[-2] % keys))
-    tiles = rows.unflatten(-2, (-1, keys)).mT.reshape(-1).contiguous()
-    q = _members(scale * pairs.q, pairs.batch, width).reshape(-1).contiguous()
-    return Operands(q.numpy(), tiles.numpy(), width, keys)
+    k, v = _rows(pairs.k, pairs.batch), _rows(pairs.v, pairs.batch)
+    logits = _rows(scale * pairs.logits.unsqueeze(-1), pairs.batch)
+    q = _members(pairs.q, pairs.batch)
+    width = next(w for w in _WIDTHS if w >= max(k.shape[1], v.shape[1]))
+    length = _TILE // ((2 * width + 1) * k.itemsize) // 64 * 64
+    shape = len(k), -(-k.shape[-1] // length), 2 * width + 1, length
+    tiles = torch.zeros(shape, dtype=pairs.q.dtype).numpy()  # on whole lines of memory
+    _fill(tiles[:, :, :width], k)
+    _fill(tiles[:, :, width : width + 1], logits)
+    _fill(tiles[:, :, width + 1 :], v)
+    queries = np.zeros((*q.shape[:-1], width), q.dtype)
+    np.multiply(q, scale, out=queries[..., : q.shape[-1]])
+    return Operands(queries.reshape(-1), tiles.reshape(-1), width, length)
 
 
-def _members(x: Tensor, batch: torch.Size, width: int) -> Tensor:
-    x = functional.pad(x, (0, width - x.shape[-1]))
-    return x.expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:])
+def _members(x: Tensor, batch: torch.Size) -> Numbers:
+    """Tokens of each member of a batch, (members, tokens, width)."""
+    found = x.detach().numpy()
+    if found.shape[:-2] != batch:
+        found = np.broadcast_to(found, (*batch, *found.shape[-2:]))
+    return found.reshape(batch.numel(), *found.shape[-2:])
+
+
+def _rows(x: Tensor, batch: torch.Size) -> Numbers:
+    """The same with each coordinate in one piece, (members, width, tokens)."""
+    return np.ascontiguousarray(_members(x, batch).swapaxes(-1, -2))
+
+
+def _fill(rows: Numbers, x: Numbers) -> None:
+    """Write coordinates (members, width, keys) to rows of tiles, (members, tiles, rows, keys)."""
+    members, width, count = x.shape
+    length = rows.shape[-1]
+    whole = count // length
+    inside = x[:, :, : whole * length].reshape(members, width, whole, length)
+    rows[:, :whole, :width] = inside.swapaxes(1, 2)
+    rows[:, whole:, :width, : count - whole * length] = x[:, None, :, whole * length :]
+
+
+def hints(pairs: Pairs) -> tuple[Numbers, npt.NDArray[np.integer[Any]]]:
+    """For each member the largest norm of a key, and the keys farthest along each axis."""
+    k = _rows(pairs.k, pairs.batch)
+    longest = np.sqrt(np.square(k).sum(1).max(-1))
+    return longest, np.concatenate([k.argmax(-1), k.argmin(-1)], axis=-1)
 
 
 def lifted(pairs: Pairs, absent: float) -> tuple[Pairs, Tensor]:
@@ -69,21 +98,14 @@ def lifted(pairs: Pairs, absent: float) -> tuple[Pairs, Tensor]:
     Keys of weight zero get the logit `absent` and values 0.
     """
     pairs = pairs.detach()
-    logits = pairs.logits.expand(*pairs.batch, pairs.k.shape[-2])
-    gone = logits.isneginf()
+    logits, v = pairs.logits.expand(*pairs.batch, pairs.k.shape[-2]), pairs.v
     top = logits.amax(-1, keepdim=True)
+    gone = pairs.logits.isneginf()
+    if not bool(gone.any()):
+        return Pairs(pairs.q, pairs.k, v, logits - top), top
     top = torch.where(top.isneginf(), 0.0, top)
-    v = torch.where(gone.unsqueeze(-1), 0.0, pairs.v) if bool(gone.any()) else pairs.v
-    return Pairs(pairs.q, pairs.k, v, torch.where(gone, absent, logits - top)), top.reshape(-1, 1)
-
-
-def hints(pairs: Pairs) -> tuple[Numbers, npt.NDArray[np.integer[Any]]]:
-    """For each member the largest norm of a key, and the keys farthest along each axis."""
-    k, batch = pairs.k, pairs.batch
-    longest = torch.linalg.vector_norm(k, dim=-1).amax(-1).expand(batch).reshape(-1)
-    scouts = torch.cat([k.argmax(-2), k.argmin(-2)], dim=-1)
-    scouts = scouts.expand(*batch, scouts.shape[-1]).reshape(-1, scouts.shape[-1])
-    return longest.contiguous().numpy(), scouts.contiguous().numpy()
+    v = torch.where(gone.unsqueeze(-1), 0.0, v)
+    return Pairs(pairs.q, pairs.k, v, torch.where(gone, absent, logits - top)), top
 
 
 def blind_rows(pairs: Pairs, triangular: bool) -> Tensor | None:
