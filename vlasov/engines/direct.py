@@ -14,7 +14,6 @@ gradients are those of `fused` and `tiled`.
 
 __all__ = ["Direct", "direct_sums", "pair_reach", "reach"]
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +28,6 @@ from vlasov.engines.causal import in_causal_order
 from vlasov.engines.direct_operands import (
     WIDEST,
     blind_rows,
-    hints,
-    lifted,
     operands,
     range_of_values,
 )
@@ -45,7 +42,6 @@ from vlasov.errors import EngineUnsupported
 
 _FUSED: Engine = Fused()
 _TILED: Engine = Tiled()
-_ABSENT = -1e30
 _ROWS = 64  # queries in a block
 _PAIR = 0.5  # nanoseconds of a pair
 
@@ -132,28 +128,21 @@ def direct_sums(pairs: Pairs, triangular: bool) -> Tensor:
     from vlasov.engines import direct_kernel  # compiles, and loads numba
 
     batch, nq = pairs.batch, pairs.q.shape[-2]
-    blind, scale = blind_rows(pairs, triangular), range_of_values(pairs)
-    if scale != 1:
-        pairs = dataclasses.replace(pairs, v=pairs.v / scale)
-    pairs, top = lifted(pairs, _ABSENT)
-    packed = operands(pairs, scale=math.log2(math.e))
+    scale = range_of_values(pairs)
+    packed = operands(pairs, exponents=math.log2(math.e), values=scale)
     both = np.empty((batch.numel() * nq, pairs.v.shape[-1] + 1), packed.queries.dtype)
-    run = partial(
-        direct_kernel.sums,
-        packed.arguments,
-        (nq, pairs.k.shape[-2], _ROWS, packed.length, int(triangular)),
-        hints(pairs),
-        both,
-    )
+    sizes = packed.sizes(pairs.k.shape[-2], _ROWS, triangular)
+    hints = packed.longest, packed.scouts
+    run = partial(direct_kernel.sums, packed.arguments, sizes, hints, both)
     in_threads(run, batch.numel() * -(-nq // _ROWS), _PAIR * len(both) * pairs.k.shape[-2])
+    both.reshape(len(packed.top), nq, -1)[..., -1] += packed.top[:, None]
     found = torch.from_numpy(both).unflatten(0, (*batch, nq))
-    found[..., -1] += top
     if scale != 1:
         found[..., :-1] *= scale
-    if blind is None:
-        return found
-    found[..., :-1].masked_fill_(blind.unsqueeze(-1), 0.0)
-    found[..., -1].masked_fill_(blind, -torch.inf)
+    if packed.absent:
+        blind = blind_rows(pairs, triangular)
+        found[..., :-1].masked_fill_(blind.unsqueeze(-1), 0.0)
+        found[..., -1].masked_fill_(blind, -torch.inf)
     return found
 
 
@@ -166,11 +155,12 @@ def _pair_sums(pair: PairKernel, pairs: Pairs, triangular: bool) -> Tensor:
     bias = torch.full_like(pairs.logits, pair.bias if isinstance(pair, Logistic) else 0.0)
     weighted = pairs.logits.exp().unsqueeze(-1) * pairs.v
     packed = operands(
-        Pairs(pairs.q, pairs.k, weighted, bias).detach(),
-        scale=math.log2(math.e) if bounded else 1.0,
+        Pairs(pairs.q, pairs.k, weighted, bias),
+        exponents=math.log2(math.e) if bounded else 1.0,
+        lifted=False,
     )
-    totals = np.zeros((batch.numel() * nq, packed.width))
-    sizes = (nq, pairs.k.shape[-2], _ROWS, packed.length, int(triangular))
+    totals = np.zeros((batch.numel() * nq, packed.queries.shape[-1]))
+    sizes = packed.sizes(pairs.k.shape[-2], _ROWS, triangular)
     run = partial(direct_kernel.pair_sums, packed.arguments, sizes, bounded, totals)
     in_threads(run, batch.numel() * -(-nq // _ROWS), _PAIR * len(totals) * pairs.k.shape[-2])
     found = torch.from_numpy(totals)[:, : pairs.v.shape[-1]]

@@ -83,7 +83,10 @@ class Pairs:
 
     def value_scale(self) -> float:
         """A power of two near the largest value: squares of values over it stay in range."""
-        largest = float(self.v.detach().abs().max()) if self.v.numel() else 0.0
+        if not self.v.numel():
+            return 1.0
+        low, high = self.v.detach().aminmax()
+        largest = max(-low.item(), high.item())
         return math.ldexp(1.0, min(max(math.frexp(largest)[1], -1021), 1023)) if largest else 1.0
 
     def blocks(self, rows: int) -> "Iterator[Pairs]":
