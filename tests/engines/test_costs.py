@@ -11,7 +11,7 @@ import torch
 from vlasov.engines import Auto, Direct, Fused, Tree, costs
 from vlasov.engines.costs import FORMAT, Work, calibrated_file
 from vlasov.engines.pairs import Pairs
-from vlasov.engines.spread import radius_of
+from vlasov.engines.spread import spread_of
 from vlasov.experiments.bench_clouds import bench_cloud
 
 
@@ -62,32 +62,50 @@ def test_between_the_measured_numbers_the_table_is_met(cache):
             assert table.near_linear(_work(n, radius=radius)) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
+def test_clumps_cost_what_was_measured_for_twenty_of_them(cache):
+    table = costs.costs()
+    for row, radius in enumerate(table.clumped):
+        for n, seconds in zip(table.sizes, table.clumps["3"][row], strict=False):
+            found = table.near_linear(_work(n, 3, radius=radius, clumps=20))
+            ball = table.near_linear(_work(n, 3, radius=radius))
+            assert found == pytest.approx(min(ball, max(seconds, table.near_linear(_work(n, 3)))))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
 @pytest.mark.parametrize("radius", [1.0, 10.0, 60.0])
 def test_the_spread_of_a_ball_is_its_radius(d, radius):
-    assert radius / 3 < radius_of(_pairs(_ball(5_000, d, radius))) <= radius * (1 + 1e-9)
+    found = spread_of(_pairs(_ball(5_000, d, radius)))
+    assert radius / 3 < found.radius <= radius * (1 + 1e-9)
+    assert found.clumps == 0
 
 
-def test_clumps_and_points_spread_less_than_a_ball_of_their_radius():
-    x = _ball(5_000, 2, 200.0)
-    clumps = x[:, :5].repeat(1, 1_000, 1)
-    assert radius_of(_pairs(clumps)) < 40 < radius_of(_pairs(x))
-    assert radius_of(_pairs(torch.zeros(1, 10, 2, dtype=torch.float64))) == 0.0
+@pytest.mark.parametrize("d", [2, 3, 4, 6, 8])
+def test_clumps_are_counted(d):
+    spread = spread_of(_pairs(bench_cloud("clumps", 30_000, d, 50.0)[None]))
+    assert 18 <= spread.clumps <= 40
+    assert spread.radius == pytest.approx(50.0, rel=0.1)
+    assert spread_of(_pairs(torch.zeros(1, 10, 2, dtype=torch.float64))) == (0.0, 0)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("radius", [50.0, 200.0])
+def test_curves_spread_less_than_a_ball_of_their_radius(d, radius):
+    circle = bench_cloud("sphere", 5_000, 2, radius)
+    x = torch.nn.functional.pad(circle, (0, d - 2))[None]
+    assert spread_of(_pairs(x)).radius < 0.4 * radius
 
 
 @pytest.mark.parametrize("d", [4, 6, 8])
-def test_clumps_of_many_dimensions_spread_as_little_as_trees_need(d):
-    # twenty clumps: the trees are several times faster than what meets every pair, a ball is not
+def test_auto_takes_trees_for_clumps_of_many_dimensions(d):
+    # the trees are several times faster there than what meets every pair, over a ball they are not
     clumps, ball = (bench_cloud(kind, 30_000, d, 50.0)[None] for kind in ("clumps", "ball"))
-    assert radius_of(_pairs(clumps)) < 0.7
-    assert radius_of(_pairs(ball)) == pytest.approx(50.0, rel=0.1)
     assert type(Auto().choice(_pairs(clumps))) is Tree
     assert type(Auto().choice(_pairs(ball))) in (Direct, Fused)
 
 
 def test_the_spread_of_a_batch_is_that_of_its_widest_member():
     x = torch.cat([_ball(300, 2, 1.0), _ball(300, 2, 50.0)])
-    assert radius_of(_pairs(x)) == radius_of(_pairs(x[1:]))
+    assert spread_of(_pairs(x)) == spread_of(_pairs(x[1:]))
 
 
 @pytest.mark.parametrize(("n", "kind"), [(64, Fused), (800, Direct), (20_000, Tree)])
@@ -95,9 +113,18 @@ def test_auto_takes_what_the_number_of_tokens_asks_for(n, kind, cache):
     assert type(Auto().choice(_pairs(_ball(n, 2, 4.0)))) is kind
 
 
+@pytest.mark.parametrize("d", [7, 8, 9, 15, 16, 17, 64])
+def test_auto_takes_tokens_of_any_width(d):
+    x = bench_cloud("gaussian", 3_000, d, 1.0)[None]
+    found, wanted = (engine.average(x, x, x, x[..., 0]) for engine in (Auto(), Fused()))
+    assert (found - wanted).abs().max() <= 1e-8
+
+
 def test_auto_follows_the_table_of_this_machine(cache):
     table = costs.costs()
-    _write(cache, calls=table.calls | {"direct": 1e3}, trees={"2": [[1e3] * 6] * len(table.radii)})
+    slow = {"2": [[1e3] * 6] * len(table.radii)}
+    calls = table.calls | {"direct": 1e3}
+    _write(cache, calls=calls, trees=slow, clumped=table.radii, clumps=slow)
     assert type(Auto().choice(_pairs(_ball(3_000, 2, 4.0)))) is Fused
 
 
@@ -114,6 +141,8 @@ def test_auto_never_takes_trees_that_cannot_hold_the_tolerance(cache):
         {"trees": {"2": [[]]}},
         {"trees": {"2": [[0.0] * 6]}},
         {"trees": {"2": []}},
+        {"clumps": {"2": [[]]}},
+        {"clumps": {}},
     ],
 )
 def test_a_table_of_no_numbers_is_passed_over_with_a_warning(changes, cache):

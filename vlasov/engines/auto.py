@@ -26,7 +26,7 @@ _DIRECT: Engine = Direct()
 _FUSED: Engine = Fused()
 _TILED: Engine = Tiled()
 # Pairs from which on the compiled pass of another kernel saves more than its call costs.
-_COMPILED = 1024**2
+_COMPILED = 400**2
 
 
 @dataclass(frozen=True)

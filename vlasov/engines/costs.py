@@ -4,8 +4,9 @@ r"""What a sum costs by each engine, from a table measured once: the rule behind
           t_{\mathrm{tree}} = T_d(n, R)
 
 with T interpolated, in logarithms, between numbers of tokens and radii R of a ball of tokens;
-beyond the last number it grows by the last slope. The table that comes with the package was
-measured on one machine; `vlasov bench --calibrate` writes one for this machine to the user's cache
+beyond the last number it grows by the last slope. Of clumps the trees take the time that was
+measured for twenty of them, in proportion to their number. The table of the package was measured
+on one machine; `vlasov bench --calibrate` writes one for this machine to the user's cache
 folder, which is then read instead. Seconds are those of one thread whatever their number, so that
 the choice does not depend on it.
 
@@ -31,7 +32,9 @@ from vlasov.engines.tree_halves import WALKED
 Rates = dict[str, list[float]]
 Grid = list[list[float]]
 
-FORMAT = 1
+FORMAT = 2
+CLUMPS = 20
+"""How many clumps a table of them was measured with."""
 _CAUSAL = 1.6
 """Times as long as over all keys, measured: 0.7 to 2.5 in one to three dimensions."""
 
@@ -40,7 +43,8 @@ _CAUSAL = 1.6
 class Work:
     """A sum: numbers of queries and keys, widths of keys and values, and its radius.
 
-    `radius` is the R of a ball in which the trees find as much to do, see `spread.radius_of`.
+    `radius` is the R of a ball in which the trees find as much to do, and `clumps` how many
+    clumps there are, if they are few, see `spread`.
     """
 
     queries: int
@@ -48,6 +52,7 @@ class Work:
     width: int
     values: int
     radius: float = 0.0
+    clumps: int = 0
     single: bool = False
     triangular: bool = False
 
@@ -68,6 +73,8 @@ class Costs:
         widths: of keys, increasing.
         sizes, radii: where the trees were measured, increasing.
         trees: seconds by ``str(d)``: one list for each radius, as long as it was measured.
+        clumped: radii at which twenty clumps were measured, increasing.
+        clumps: the same for these.
     """
 
     calls: dict[str, float]
@@ -77,12 +84,15 @@ class Costs:
     sizes: list[int]
     radii: list[float]
     trees: dict[str, Grid]
+    clumped: list[float]
+    clumps: dict[str, Grid]
 
     def numbers(self) -> Iterator[float]:
         """Every number of the table."""
         yield from itertools.chain(self.calls.values(), self.centre, self.widths, self.sizes)
         yield from itertools.chain(self.radii, *self.pairs.values())
-        yield from itertools.chain(*(row for grid in self.trees.values() for row in grid))
+        grids = itertools.chain(self.trees.values(), self.clumps.values())
+        yield from itertools.chain(self.clumped, *(row for grid in grids for row in grid))
 
     def quadratic(self, engine: str, work: Work) -> float:
         """Seconds of an engine that meets every pair."""
@@ -109,15 +119,22 @@ class Costs:
             return math.inf
         channels = (1 + work.values) / (1 + d)
         n = (work.queries + work.keys) / 2
-        whole = self._tree(str(d), n, work.radius) * channels
+        whole = self._whole(str(d), n, work) * channels
         if not work.triangular:
             return whole
         # those of fewer tokens are nearly direct
         return _CAUSAL * whole if n > WALKED else whole + self.quadratic("direct", work)
 
-    def _tree(self, d: str, n: float, radius: float) -> float:
-        grid = self.trees[d]
-        low, high, share = _between(self.radii, radius)
+    def _whole(self, d: str, n: float, work: Work) -> float:
+        """Seconds over all keys, with as many values as coordinates."""
+        ball = self._met(self.radii, self.trees[d], n, work.radius)
+        if not work.clumps:
+            return ball
+        clumps = work.clumps / CLUMPS * self._met(self.clumped, self.clumps[d], n, work.radius)
+        return min(ball, max(self._met(self.radii, self.trees[d], n, 0.0), clumps))
+
+    def _met(self, radii: list[float], grid: Grid, n: float, radius: float) -> float:
+        low, high, share = _between(radii, radius)
         below, above = (_grown(self.sizes, grid[row], n) for row in (low, high))
         return math.exp(share * math.log(above) + (1 - share) * math.log(below))
 
@@ -170,11 +187,14 @@ def costs() -> Costs:
 
 @functools.lru_cache(maxsize=64)
 def few_pairs(width: int, single: bool) -> float:
-    """The number of pairs below which nothing beats `fused`: another call costs as much."""
+    """The number of pairs below which nothing beats `fused` by much.
+
+    Another call costs as much for half of them; `fused` gains from several threads sooner.
+    """
     table = costs()
     fused, direct = (table.rate(name, width, single) for name in ("fused", "direct"))
     gain = fused - direct if direct < fused else fused  # else trees may be faster, for more pairs
-    return (table.calls["direct"] - table.calls["fused"]) / gain
+    return 2 * (table.calls["direct"] - table.calls["fused"]) / gain
 
 
 def forget() -> None:
@@ -188,9 +208,12 @@ def _read(text: str) -> Costs:
     if content["format"] != FORMAT:
         raise ValueError(f"its format is {content['format']} and {FORMAT} was wanted")
     found = Costs(**content["costs"])
-    for grid in found.trees.values():
-        if len(grid) != len(found.radii) or not all(row and min(row) > 0 for row in grid):
+    measured = (found.radii, found.trees), (found.clumped, found.clumps)
+    for radii, grid in ((radii, grid) for radii, grids in measured for grid in grids.values()):
+        if len(grid) != len(radii) or not all(row and min(row) > 0 for row in grid):
             raise ValueError("a sum by the trees has no cost")
+    if set(found.clumps) != set(found.trees):
+        raise ValueError("trees over clumps were measured in other dimensions")
     if not all(0 <= x < math.inf for x in found.numbers()):
         raise ValueError("a cost is no number, or negative")
     return found

@@ -9,7 +9,7 @@ at most
 about :math:`e^{2r}` units, and may take two fifths of the tolerance.
 """
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "fewest_monomials", "plan"]
 
 import functools
 import math
@@ -88,6 +88,15 @@ def plan(d: int, r: float, tolerance: float, *, exponent: float, keys: int, colu
         )
     relative = error / (1 - error) + rounding
     return Plan(outer, inner, _coefficients(terms, outer, inner), block, relative)
+
+
+def fewest_monomials(d: int, r: float, tolerance: float) -> int:
+    """How many hold a tolerance for exponents of at most r, if rounding allows it at all."""
+    try:
+        degree, _, _ = _polynomial(_rounded_up(r, tolerance), tolerance / 2)
+    except EngineUnsupported:
+        return _MOST
+    return math.comb(d + degree, d)
 
 
 def _rounded_up(r: float, tolerance: float) -> float:

@@ -15,7 +15,7 @@ On CUDA this is experimental: it was never run there.
 Source: spec, engines page, "Higher d".
 """
 
-__all__ = ["Monomials"]
+__all__ = ["Monomials", "unsummed"]
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -48,7 +48,7 @@ class Monomials(CertifiedEngine):
 
     def monomials(self, pairs: Pairs) -> int | None:
         """The largest number that a member of the batch takes; None where one is refused."""
-        if _obstacle(pairs) is not None:
+        if unsummed(pairs) is not None:
             return None
         try:
             counts = [
@@ -62,7 +62,7 @@ class Monomials(CertifiedEngine):
 
     def _sums(self, pairs: Pairs) -> Tensor:
         """Averages and log-sums, member by member: each has its own radius and degree."""
-        what = _obstacle(pairs)
+        what = unsummed(pairs)
         if what is not None:
             raise self._refusal(what)
         shape = (*pairs.batch, pairs.q.shape[-2], pairs.v.shape[-1] + 1)
@@ -88,7 +88,7 @@ class Monomials(CertifiedEngine):
         return 8 * 10 * max(queries, keys) * (width + 1) + 2**24
 
 
-def _obstacle(pairs: Pairs) -> str | None:
+def unsummed(pairs: Pairs) -> str | None:
     """What of a sum the engine cannot take; None if nothing."""
     if pairs.wants_gradient:
         return "a gradient"

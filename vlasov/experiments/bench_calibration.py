@@ -24,6 +24,7 @@ from vlasov.experiments.bench_clouds import bench_cloud
 WIDTHS = [1, 2, 3, 4, 6, 8]
 SIZES = [300, 1000, 3000, 10_000, 30_000, 100_000]
 RADII = [0.25, 0.5, 1.0, 4.0, 16.0, 64.0, 256.0]
+CLUMPED = [1.0, 4.0, 16.0, 64.0, 256.0]
 _QUADRATIC: dict[str, Engine] = {"fused": Fused(), "direct": Direct()}
 _PAIRS = {"fused": 2000, "direct": 4000}
 """Tokens on which the pairs of an engine are timed."""
@@ -52,7 +53,8 @@ def parts() -> dict[str, Callable[[], list[float]]]:
     }
     measure["monomials"] = _about_one_centre
     for d in WIDTHS:
-        measure |= {f"tree d{d} R{radius:g}": partial(_growth, d, radius) for radius in RADII}
+        measure |= {f"tree d{d} R{r:g}": partial(_growth, "ball", d, r) for r in RADII}
+        measure |= {f"clumps d{d} R{r:g}": partial(_growth, "clumps", d, r) for r in CLUMPED}
     return {name: partial(_on_one_thread, work) for name, work in measure.items()}
 
 
@@ -72,6 +74,8 @@ def assembled(found: Mapping[str, list[float]]) -> Costs:
         sizes=SIZES,
         radii=RADII,
         trees={str(d): [found[f"tree d{d} R{radius:g}"] for radius in RADII] for d in WIDTHS},
+        clumped=CLUMPED,
+        clumps={str(d): [found[f"clumps d{d} R{r:g}"] for r in CLUMPED] for d in WIDTHS},
     )
 
 
@@ -111,11 +115,11 @@ def _about_one_centre() -> list[float]:
     return [call, max(less - one * few, 0.0), one]
 
 
-def _growth(d: int, radius: float) -> list[float]:
+def _growth(cloud: str, d: int, radius: float) -> list[float]:
     """Seconds of the trees for increasing numbers of tokens, up to the first slow one."""
     found: list[float] = []
     for n in SIZES:
-        found.append(_seconds(Tree(), _ball(n, d, radius)))
+        found.append(_seconds(Tree(), bench_cloud(cloud, n, d, radius)[None]))
         if found[-1] > _LONGEST:
             break
     return found

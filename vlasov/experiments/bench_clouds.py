@@ -7,14 +7,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from vlasov.engines.costs import CLUMPS
 from vlasov.sampling import ball, gaussian, sphere
 
-_CLUMPS, _WIDTH = 20, 1e-3
+_WIDTH = 1e-3
 
 
 def _clumps(n: int, d: int, seed: int) -> Tensor:
-    chosen = torch.randint(0, _CLUMPS, (n,), generator=torch.Generator().manual_seed(seed))
-    return ball(_CLUMPS, d, seed=seed)[chosen] + _WIDTH * gaussian(n, d=d, seed=seed)
+    chosen = torch.randint(0, CLUMPS, (n,), generator=torch.Generator().manual_seed(seed))
+    return ball(CLUMPS, d, seed=seed)[chosen] + _WIDTH * gaussian(n, d=d, seed=seed)
 
 
 CLOUDS: dict[str, Callable[[int, int, int], Tensor]] = {
