@@ -49,7 +49,7 @@ def _tile(operands, sizes, member, low):
 
 @njit(**INNER)
 @no_type_check
-def _seen(operands, sizes, i, low):
+def _seen(sizes, i, low):
     """How many keys of a tile a query sees, which come first."""
     count = min(sizes[3], sizes[1] - low)
     return max(min(count, i + 1 - low), 0) if sizes[4] else count
@@ -104,7 +104,7 @@ def _shifts(operands, sizes, hints, member, rows):
         tile = _tile(operands, sizes, member, low)
         for i in range(rows[0], rows[1]):
             if searched[i - rows[0]]:
-                query, seen = _query(operands, sizes, member, i), _seen(operands, sizes, i, low)
+                query, seen = _query(operands, sizes, member, i), _seen(sizes, i, low)
                 shifts[i - rows[0]] = largest(query, tile, seen, shifts[i - rows[0]])
     return shifts
 
@@ -119,7 +119,7 @@ def _totals(operands, sizes, member, rows, shifts):
     for low in range(0, end, sizes[3]):
         tile = _tile(operands, sizes, member, low)
         for i in range(rows[0], rows[1]):
-            query, seen = _query(operands, sizes, member, i), _seen(operands, sizes, i, low)
+            query, seen = _query(operands, sizes, member, i), _seen(sizes, i, low)
             shift = shifts[i - rows[0]]
             mass, part = weighted(query, tile, seen, shift, power_of_two, nothing)
             total[i - rows[0], -1] += mass
@@ -170,7 +170,7 @@ def pair_sums(operands, sizes, bounded, found, blocks):
         for low in range(0, end, sizes[3]):
             tile = _tile(operands, sizes, member, low)
             for i in range(rows[0], rows[1]):
-                query, seen = _query(operands, sizes, member, i), _seen(operands, sizes, i, low)
+                query, seen = _query(operands, sizes, member, i), _seen(sizes, i, low)
                 if bounded:
                     _, part = weighted(query, tile, seen, nothing[0], sigmoid, nothing)
                 else:
