@@ -8,8 +8,9 @@ import json
 import pytest
 import torch
 
-from vlasov.engines import Auto, Direct, Fused, Tree, costs
-from vlasov.engines.costs import FORMAT, Work, calibrated_file
+from vlasov.engines import Auto, Direct, Fused, Monomials, Tree, costs
+from vlasov.engines.cost_model import Work
+from vlasov.engines.costs import FORMAT, calibrated_file
 from vlasov.engines.pairs import Pairs
 from vlasov.engines.spread import spread_of
 from vlasov.experiments.bench_clouds import bench_cloud
@@ -143,6 +144,17 @@ def test_auto_never_takes_trees_that_cannot_hold_the_tolerance(cache):
         {"trees": {"2": []}},
         {"clumps": {"2": [[]]}},
         {"clumps": {}},
+        {"calls": {"fused": 1e-4}},
+        {"centre": [1.0]},
+        {"pairs": {}},
+        {"pairs": {"fused float64": []}},
+        {"widths": []},
+        {"sizes": [300, 300]},
+        {"sizes": [0, 300]},
+        {"radii": []},
+        {"trees": {"x": [[1.0] * 6]}, "clumps": {"x": [[1.0] * 6]}},
+        {"trees": {"2": [[1.0] * 9] * 7}},
+        {"centre": [10**400, 1]},
     ],
 )
 def test_a_table_of_no_numbers_is_passed_over_with_a_warning(changes, cache):
@@ -152,7 +164,22 @@ def test_a_table_of_no_numbers_is_passed_over_with_a_warning(changes, cache):
         assert costs.costs() == packaged
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": 0}', '{"format": 1, "costs": {"a": 1}}'])
+def test_a_table_that_saw_no_time_pass_gives_an_engine(cache):
+    table = costs.costs()
+    _write(cache, pairs={name: [0.0] * len(table.widths) for name in table.pairs})
+    Auto().choice(_pairs(_ball(3_000, 2, 4.0)))
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e20, 1e160])
+@pytest.mark.parametrize("d", [1, 3])
+def test_tokens_of_any_size_are_looked_at_in_silence(scale, d):
+    pairs = _pairs(scale * _ball(3_000, d, 1.0))
+    assert type(Auto().choice(pairs)) in (Direct, Fused, Tree, Monomials)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "", "{}", '{"format": 0}', '{"format": 1, "costs": {"a": 1}}']
+)
 def test_a_damaged_table_is_passed_over_with_a_warning(text, cache):
     packaged = costs.costs()
     cache.parent.mkdir(parents=True)

@@ -139,3 +139,36 @@ def test_memory_grows_with_the_tokens():
     )
     assert large < 11 * small
     assert math.isfinite(small)
+
+
+def test_exponents_beyond_the_precision_of_numbers_stay_within_the_hull():
+    for seed in range(20):
+        q, k, v, logits = _operands(40, seed=seed, width=2, dtype=torch.float32, size=1e4)
+        found = Direct().average(q, 1e6 * k, v, logits)
+        assert (found.amin(1) >= v.amin(1) - 1e-4).all()
+        assert (found.amax(1) <= v.amax(1) + 1e-4).all()
+    q, k, v, logits = _operands(500, size=1e20)
+    assert Direct().average(q, 1e20 * k, v, logits).isfinite().all()
+
+
+def test_absent_keys_of_any_exponent_do_not_count():
+    k = torch.tensor([[[1e16], [1.0]]], dtype=torch.float64)
+    v = torch.tensor([[[5.0], [7.0]]], dtype=torch.float64)
+    hidden = torch.tensor([[-torch.inf, 0.0]], dtype=torch.float64)
+    assert Direct().average(1e15 * torch.ones_like(k), k, v, hidden).eq(7.0).all()
+    single = Direct().average(
+        1e12 * torch.ones_like(k).float(), 1e4 * k.float(), v.float(), hidden.float()
+    )
+    assert single.eq(7.0).all()
+
+
+@pytest.mark.parametrize("engine", [Direct(), Auto()])
+def test_views_that_negate_are_summed(engine):
+    x = torch.randn(
+        1, 2_000, 2, dtype=torch.complex128, generator=torch.Generator().manual_seed(0)
+    )
+    x = x.conj().imag
+    found = engine.average(x, x, x, x[..., 0])
+    plain = x.resolve_neg()
+    assert x.is_neg()
+    assert torch.equal(found, engine.average(plain, plain, plain, plain[..., 0]))

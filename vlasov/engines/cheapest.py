@@ -9,7 +9,8 @@ import torch
 
 from vlasov.engines.base import Engine
 from vlasov.engines.certified import holds
-from vlasov.engines.costs import Work, costs, few_pairs
+from vlasov.engines.cost_model import Work
+from vlasov.engines.costs import costs, few_pairs
 from vlasov.engines.direct import Direct, reach
 from vlasov.engines.fused import Fused
 from vlasov.engines.monomial_choice import fewest_monomials

@@ -21,7 +21,7 @@ from numba import njit
 from vlasov.engines.compiling import INNER
 from vlasov.engines.coordinates import largest, unchanged, weighted
 from vlasov.engines.intrinsics import past, start
-from vlasov.engines.power_of_two import power_of_two, sigmoid
+from vlasov.engines.power_of_two import capped_power_of_two, sigmoid
 from vlasov.engines.registers import spread
 
 _NOTHING = -3e38  # below every exponent
@@ -121,7 +121,7 @@ def _totals(operands, sizes, member, rows, shifts):
         for i in range(rows[0], rows[1]):
             query, seen = _query(operands, sizes, member, i), _seen(sizes, i, low)
             shift = shifts[i - rows[0]]
-            mass, part = weighted(query, tile, seen, shift, power_of_two, nothing)
+            mass, part = weighted(query, tile, seen, shift, capped_power_of_two, nothing)
             total[i - rows[0], -1] += mass
             for c in range(len(nothing)):
                 total[i - rows[0], c] += part[c]

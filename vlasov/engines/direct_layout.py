@@ -16,21 +16,19 @@ from numba import njit
 
 from vlasov.engines.compiling import ENTRY, INNER
 
-_ABSENT = -1e30
-"""The exponent of a key that is absent."""
-
 
 @njit(**ENTRY)
 @no_type_check
 def lay_out(tokens, factors, found):
-    """Write tokens where the pass reads them; how many keys are absent.
+    """Write tokens where the pass reads them; whether a key is absent.
 
     `tokens` are q, k, v of shape (members, tokens, width), and key logits. `factors` are what
-    exponents are multiplied and values divided by, and whether logits are counted from the
-    largest one of a member. `found` are queries, tiles, the logits counted from, the largest norm
-    of a key, and the keys farthest along each axis. Absent keys have values 0.
+    exponents are multiplied and values divided by, whether logits are counted from the largest
+    one of a member, and the exponent of a key that is absent, whose coordinates and values are 0.
+    `found` are queries, tiles, the logits counted from, the largest norm of a key, and the keys
+    farthest along each axis.
     """
-    (q, k, _, logits), (queries, _, tops, longest, scouts), absent = tokens, found, 0
+    (q, k, _, logits), (queries, _, tops, longest, scouts), absent = tokens, found, False
     for member in range(k.shape[0]):
         top = -math.inf
         for j in range(k.shape[1]):
@@ -41,8 +39,10 @@ def lay_out(tokens, factors, found):
                 queries[member, i, c] = factors[0] * q[member, i, c]
         square = 0.0
         for j in range(k.shape[1]):
-            square = max(square, _place_key(k, scouts, found[1], member, j))
-            absent += _place_value(tokens, factors, found, member, j)
+            gone = _place_value(tokens, factors, found, member, j)
+            absent |= gone
+            if not gone:
+                square = max(square, _place_key(k, scouts, found[1], member, j))
         longest[member] = math.sqrt(square)
     return absent
 
@@ -66,11 +66,11 @@ def _place_key(k, scouts, tiles, member, j):
 @njit(**INNER)
 @no_type_check
 def _place_value(tokens, factors, found, member, j):
-    """Write the logit and values of a key; 1 if it is absent."""
+    """Write the logit and values of a key; whether it is absent."""
     (_, _, v, logits), (queries, tiles, tops, _, _) = tokens, found
     width, length, logit = queries.shape[2], tiles.shape[3], logits[member, j]
     tile, lane, gone = j // length, j % length, logit == -math.inf
-    tiles[member, tile, width, lane] = _ABSENT if gone else factors[0] * (logit - tops[member])
+    tiles[member, tile, width, lane] = factors[3] if gone else factors[0] * (logit - tops[member])
     for c in range(v.shape[2]):
         tiles[member, tile, width + 1 + c, lane] = 0.0 if gone else v[member, j, c] / factors[1]
-    return int(gone)
+    return gone

@@ -2,6 +2,7 @@
 
 __all__ = ["WIDEST", "Numbers", "Operands", "blind_rows", "operands", "range_of_values"]
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ Numbers = npt.NDArray[np.floating[Any]]
 _WIDTHS = (1, 2, 3, 4, 6, 8)
 """Widths that are compiled; others are padded with zeros."""
 WIDEST = _WIDTHS[-1]
+_ABSENT = {8: -1e300, 4: -1e38}
+"""The exponent of a key that is absent, by the size of a number."""
 _TILE = 28_000  # bytes, which stay near the processor
 
 
@@ -71,8 +74,9 @@ def operands(
     queries = np.zeros((*q.shape[:-1], width), kind)
     top, longest = np.empty((2, members), kind)
     found = queries, tiles.numpy(), top, longest, np.zeros((members, 2 * d), np.int64)
-    absent = direct_layout.lay_out((q, k, v, logits), (exponents, values, lifted), found)
-    return Operands(*found, absent=absent > 0)
+    factors = exponents, values, lifted, _ABSENT[k.itemsize]
+    absent = direct_layout.lay_out((q, k, v, logits), factors, found)
+    return Operands(*found, absent=absent)
 
 
 def _members(x: Tensor, batch: torch.Size) -> Numbers:
@@ -91,6 +95,9 @@ def blind_rows(pairs: Pairs, triangular: bool) -> Tensor:
 
 
 def range_of_values(pairs: Pairs) -> float:
-    """What values are divided by, so that they stay in range times weights of any size."""
+    """What values of present keys are divided by, to stay in range times weights of any size."""
+    absent = pairs.logits.isneginf()
+    if bool(absent.any()):
+        pairs = dataclasses.replace(pairs, v=pairs.v.where(~absent.unsqueeze(-1), 0.0))
     scale = pairs.value_scale()
     return 1.0 if 2.0**-20 < scale < 2.0**20 else scale

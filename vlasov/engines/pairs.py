@@ -58,8 +58,11 @@ class Pairs:
         return Pairs(q, k, v, self.logits.detach(), self.mask)
 
     def working(self) -> "Pairs":
-        """Half precision in float32: a score of 300 * 300 already overflows float16."""
-        if all(x.dtype not in _HALF for x in (self.q, self.k, self.v, self.logits)):
+        """Half precision in float32: a score of 300 * 300 already overflows float16.
+
+        Views that negate what they show become numbers, which compiled code can read.
+        """
+        if not any(x.dtype in _HALF or x.is_neg() for x in (self.q, self.k, self.v, self.logits)):
             return self
         q, k, v = _full(self.q), _full(self.k), _full(self.v)
         return Pairs(q, k, v, _full(self.logits), self.mask)
@@ -98,7 +101,7 @@ class Pairs:
 
 
 def _full(x: Tensor) -> Tensor:
-    return x.float() if x.dtype in _HALF else x
+    return (x.float() if x.dtype in _HALF else x).resolve_neg()
 
 
 def _longest(k: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ r"""The exponential to the base 2, written out, so that loops around it become v
 with a polynomial for :math:`2^r`; :math:`2^n` is added to the bits of its exponent.
 """
 
-__all__ = ["power_of_two", "sigmoid"]
+__all__ = ["capped_power_of_two", "power_of_two", "sigmoid"]
 
 from dataclasses import dataclass
 from typing import no_type_check
@@ -31,18 +31,21 @@ from vlasov.engines.register_types import (
 class _Format:
     """How powers of 2 are found in a number format.
 
-    Smaller powers count as the one of `lowest`; far below the largest of a row, see `direct`. The
+    Smaller powers count as the one of `lowest`; far below the largest of a row, see `direct`. Of
+    the one of `highest` many can be added. The
     coefficients are those of 2^r on [-1/2, 1/2], interpolated at Chebyshev nodes.
     """
 
     mantissa: int
     lowest: float
+    highest: float
     coefficients: tuple[float, ...]
 
 
 _DOUBLE = _Format(
     mantissa=52,
     lowest=-1021.0,
+    highest=990.0,
     coefficients=(  # of relative error 3.2e-16
         1.0, 6.9314718055995e-01, 2.4022650695910097e-01, 5.550410866444772e-02,
         9.618129107606888e-03, 1.3333558230164974e-03, 1.540353044173605e-04,
@@ -53,6 +56,7 @@ _DOUBLE = _Format(
 _SINGLE = _Format(
     mantissa=23,
     lowest=-125.0,
+    highest=100.0,
     coefficients=(  # of relative error 2e-8
         1.0, 6.931471824645996e-01, 2.4022650718688965e-01, 5.550327152013779e-02,
         9.618056938052177e-03, 1.3400427997112274e-03, 1.5461444854736328e-04,
@@ -101,13 +105,20 @@ def _raised(builder, t):
     return builder.bitcast(builder.add(builder.bitcast(found, integers), exponent), kind)
 
 
+def _smaller(builder, t, most):
+    highest = constant(t.type, most)
+    return builder.select(builder.fcmp_ordered("<", t, highest), t, highest)
+
+
+def _capped(builder, t):
+    return _raised(builder, _smaller(builder, t, _format(t.type).highest))
+
+
 def _logistic(builder, t):
-    kind = t.type
     # -t beyond the range of the exponential would wrap around in the bits of its exponent
-    highest, one = constant(kind, -_format(kind).lowest), constant(kind, 1.0)
-    opposite = builder.fneg(t)
-    some = builder.select(builder.fcmp_ordered("<", opposite, highest), opposite, highest)
-    return builder.fdiv(one, builder.fadd(one, _raised(builder, some)), flags=FAST)
+    opposite = _smaller(builder, builder.fneg(t), -_format(t.type).lowest)
+    one = constant(t.type, 1.0)
+    return builder.fdiv(one, builder.fadd(one, _raised(builder, opposite)), flags=FAST)
 
 
 def _of_each(function):
@@ -127,5 +138,7 @@ def _of_each(function):
 
 power_of_two = _of_each(_raised)
 """2^t, of a number or of registers of them."""
+capped_power_of_two = _of_each(_capped)
+"""The same, but no more than a power of which many can be added."""
 sigmoid = _of_each(_logistic)
 """The logistic function to the base 2, 1 / (1 + 2^-t)."""

@@ -26,6 +26,8 @@ _MOST = 160
 """Cells that a sample is enough to count."""
 _MIXED = np.random.default_rng(0).integers(1, 2**40, 16)
 """Factors that give each cell a number of its own; the widest tokens have 16 coordinates."""
+_FARTHEST = 2.0**62
+"""The last cell."""
 _CELL = 0.75
 """The side of a cell."""
 _CLUMPED, _CURVED = 0.5, 1.1
@@ -42,7 +44,8 @@ class Spread(NamedTuple):
 def spread_of(pairs: Pairs) -> Spread:
     """The spread of the member of a batch that spreads farthest."""
     q, k = (_sampled(x, pairs.batch) for x in (pairs.q, pairs.k))
-    found = [_spread(*members) for members in zip(q, k, strict=True)]
+    with np.errstate(over="ignore"):
+        found = [_spread(*members) for members in zip(q, k, strict=True)]
     return max(found, key=lambda spread: (not spread.clumps, *spread))
 
 
@@ -77,4 +80,5 @@ def _longest(x: Numbers) -> float:
 
 def _cells(x: Numbers) -> int:
     """The number of cells that hold a token; a rare coincidence of two codes does no harm."""
-    return len(set((np.floor(x).astype(np.int64) @ _MIXED[: x.shape[-1]]).tolist()))
+    corners = np.floor(x).clip(-_FARTHEST, _FARTHEST).astype(np.int64)
+    return len(set((corners @ _MIXED[: x.shape[-1]]).tolist()))

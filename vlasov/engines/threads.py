@@ -9,8 +9,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import torch
@@ -92,7 +92,9 @@ def _beside(task: Callable[[], None], threads: int) -> Generator[None]:
         _HERE.works = True
         task()
 
-    others = [_pool(threads).submit(run) for _ in range(threads)]
+    others: list[Future[None]] = []
+    with suppress(RuntimeError):  # at the end of the process no thread begins
+        others.extend(_pool(threads).submit(run) for _ in range(threads))
     _HERE.works = True
     try:
         yield

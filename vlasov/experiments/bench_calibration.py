@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from vlasov.engines.base import Engine
-from vlasov.engines.costs import Costs
+from vlasov.engines.cost_model import Costs
 from vlasov.engines.direct import Direct
 from vlasov.engines.fused import Fused
 from vlasov.engines.monomials import Monomials

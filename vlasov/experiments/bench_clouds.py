@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vlasov.engines.costs import CLUMPS
+from vlasov.engines.cost_model import CLUMPS
 from vlasov.sampling import ball, gaussian, sphere
 
 _WIDTH = 1e-3
