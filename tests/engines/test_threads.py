@@ -1,5 +1,7 @@
 """Work is shared among threads: every block once, results in order, errors of any share raised."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -81,3 +83,17 @@ def test_callers_in_several_threads_wait_for_nobody():
     for caller in callers:
         caller.join(timeout=30)
     assert sum(sums) == 8 * sum(range(BLOCKS))
+
+
+AT_THE_END = """
+import atexit, torch
+from vlasov.engines.threads import in_threads
+torch.set_num_threads(2)
+atexit.register(lambda: print(sum(sum(range(*r)) for r in in_threads(lambda r: r, 37))))
+in_threads(lambda r: r, 37)
+"""
+
+
+def test_at_the_end_of_a_process_work_is_done_without_further_threads():
+    found = subprocess.check_output([sys.executable, "-c", AT_THE_END], text=True)
+    assert int(found) == sum(range(BLOCKS))

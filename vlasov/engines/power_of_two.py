@@ -32,8 +32,8 @@ class _Format:
     """How powers of 2 are found in a number format.
 
     Smaller powers count as the one of `lowest`; far below the largest of a row, see `direct`. Of
-    the one of `highest` many can be added. The
-    coefficients are those of 2^r on [-1/2, 1/2], interpolated at Chebyshev nodes.
+    the one of `highest` many can be added. The coefficients are those of 2^r on [-1/2, 1/2],
+    interpolated at Chebyshev nodes, from the constant one on.
     """
 
     mantissa: int

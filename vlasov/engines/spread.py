@@ -70,7 +70,7 @@ def _spread(q: Numbers, k: Numbers) -> Spread:
 
 def _sampled(x: Tensor, batch: torch.Size) -> Numbers:
     """Tokens of every member (members, n, d), evenly taken."""
-    found = x.detach()[..., :: -(-x.shape[-2] // _SAMPLE), :].double().numpy()
+    found = x.detach()[..., :: -(-x.shape[-2] // _SAMPLE), :].double().cpu().numpy()
     return np.broadcast_to(found, (*batch, *found.shape[-2:])).reshape(-1, *found.shape[-2:])
 
 
